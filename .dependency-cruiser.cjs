@@ -1,0 +1,35 @@
+/** The layer table of docs/architecture.md. */
+const layer = (name, from, to, comment) => ({ name, severity: "error", comment, from: { path: from }, to: { path: to } });
+
+module.exports = {
+  forbidden: [
+    { name: "no-cycle", severity: "error", from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } } },
+    layer("l0-is-the-bottom", "^src/(errors|shared)/", "^src/(?!errors/|shared/)"),
+    layer("l1-over-l0", "^src/transport/", "^src/(?!errors/|shared/|transport/)"),
+    layer("l2-over-l1", "^src/protocol/", "^src/(?!errors/|shared/|transport/|protocol/)"),
+    layer("l3-over-l2", "^src/(sandbox|node)/", "^src/(?!errors/|shared/|transport/(config|logger)\\.ts$|protocol/|sandbox/|node/)"),
+    layer("daemon-is-a-server", "^src/daemon/", "^src/(?!errors/|shared/|daemon/)"),
+    layer("control-is-a-server", "^src/control/", "^src/(?!errors/|shared/|control/)"),
+    layer("cli-uses-entries", "^src/cli/", "^src/(?!errors/|shared/|cli/|index\\.ts$|node/index\\.ts$|control/(main|paths|setup/))"),
+    {
+      name: "gen-stops-at-l2",
+      severity: "error",
+      from: { path: "^src/(sandbox|node|cli|declarative|agent|compat)/" },
+      to: { path: "^gen/" },
+    },
+    {
+      name: "root-entry-is-neutral",
+      severity: "error",
+      comment: "Node code is *-node.ts, src/node, the servers and the CLI",
+      from: { path: "^src/(errors|shared|transport|protocol|sandbox)/", pathNot: "-node\\.ts$" },
+      to: { dependencyTypes: ["core"] },
+    },
+    { name: "no-orphans", severity: "error", from: { orphan: true, path: "^src/", pathNot: "(^src/index\\.ts|\\.d\\.ts)$" }, to: {} },
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: "tsconfig.json" },
+    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["source", "import", "require", "node", "default", "types"], extensions: [".ts", ".js", ".json"] },
+  },
+};

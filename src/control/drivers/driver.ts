@@ -1,0 +1,69 @@
+import type { Socket } from "node:net";
+
+/** What a driver can do on this machine; a call that needs a missing one is a clear 4xx, never a pretence. */
+export interface DriverCapabilities {
+  readonly pause: boolean;
+  readonly snapshot: boolean;
+  readonly checkpointMemory: boolean;
+  readonly limits: { readonly memory: boolean; readonly cpu: boolean; readonly pids: boolean; readonly disk: boolean };
+}
+
+/** What isolation one instance has, told to the user as it is. */
+export interface IsolationReport {
+  /** `crun`, `runc`, `runsc`. */
+  readonly runtime: string;
+  readonly runtimeVersion: string;
+  readonly namespaces: readonly string[];
+  /** Host uid that root inside the sandbox has. */
+  readonly hostUidOfRoot: number;
+  /** `ecosystem` is the profile of the container tools on this machine, `built-in` our own, `none` no filter. */
+  readonly seccomp: "ecosystem" | "built-in" | "none";
+  readonly limits: DriverCapabilities["limits"];
+  /** `none`: loopback only. */
+  readonly network: "none";
+  /** Sentences that name what is not protected. */
+  readonly caveats: readonly string[];
+}
+
+/** Resources of one instance. */
+export interface InstanceLimits {
+  readonly memoryBytes: number;
+  readonly cpuCount: number;
+  readonly pidsMax: number;
+}
+
+/** What to start. */
+export interface InstanceSpec {
+  /** `^[a-z0-9]+$`, unique on this machine. */
+  readonly id: string;
+  /** Absolute directory of the template build: `rootfs/` and `template.json`. */
+  readonly templateDir: string;
+  readonly limits: InstanceLimits;
+}
+
+/** A started container, by what survives a restart of the control plane: its id. */
+export interface Instance {
+  readonly id: string;
+  /** Open a connection to the daemon's socket; rejects with a ConnectionError when the daemon is gone. */
+  connect(): Promise<Socket>;
+  /** Kill every process and remove every trace on the host. Idempotent; resolves when nothing is left. */
+  destroy(): Promise<void>;
+}
+
+/** Runs sandboxes on one kind of isolation. */
+export interface Driver {
+  readonly name: string;
+  /**
+   * Probe the machine once.
+   *
+   * @throws {@link FailedPreconditionError} no runtime works here; the message names `abx setup`.
+   */
+  open(): Promise<DriverCapabilities>;
+  /** Resolves when the container runs; the daemon inside may still be starting. Leaves nothing behind when it rejects. */
+  create(spec: InstanceSpec): Promise<Instance>;
+  /** Instances that an earlier control plane left: running ones to adopt, dead ones to destroy. */
+  list(): Promise<readonly { readonly instance: Instance; readonly isRunning: boolean }[]>;
+  isolation(): IsolationReport;
+  /** Stop helper processes; running instances stay. */
+  close(): Promise<void>;
+}

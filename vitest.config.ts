@@ -1,0 +1,15 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  resolve: { conditions: ["source", "node", "import", "default"] },
+  ssr: { resolve: { conditions: ["source", "node", "import", "default"] } },
+  test: {
+    include: ["test/**/*.test.ts"],
+    exclude: ["test/conformance/*/node_modules/**"],
+    testTimeout: 30_000,
+    hookTimeout: 120_000,
+    pool: "forks",
+    maxWorkers: 3,
+    globalSetup: ["test/support/global-setup.ts"],
+  },
+});
