@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { PLATFORM_FILE_NAME, type PlatformFile, parsePlatformFile, platformDirs } from "../../src/shared/platform-dirs.js";
+import { findLeftovers } from "./leftovers.js";
+import type { PlatformContext } from "./platform-context.js";
+
+const ABX = fileURLToPath(new URL("../../dist/cli/abx.js", import.meta.url));
+const READY_TIMEOUT_MS = 30_000;
+const STOP_TIMEOUT_MS = 20_000;
+
+export interface StartedPlatform {
+  readonly context: PlatformContext;
+  /** Stop it by pid; rejects when a process, mount, cgroup or directory of it is left. */
+  readonly stop: () => Promise<void>;
+}
+
+/** A platform built from `dist`, with run and data directories of its own; templates are the machine's. */
+export async function startTestPlatform(env: Readonly<Record<string, string>> = {}): Promise<StartedPlatform> {
+  const machine = platformDirs({ env: process.env, uid: process.getuid?.(), homeDir: homedir(), tempDir: tmpdir() });
+  const templatesDir = path.join(machine.dataDir, "templates");
+  if (!existsSync(ABX)) return unavailable("dist/cli/abx.js does not exist; run `npm run build`");
+  if (!existsSync(templatesDir)) return unavailable(`${templatesDir} does not exist; run \`abx setup\``);
+
+  // 0711: the kernel enters these directories with the ids of the sandbox.
+  const rootDir = await mkdtemp(path.join(tmpdir(), "abx-test-"));
+  await chmod(rootDir, 0o711);
+  const dataDir = path.join(rootDir, "data");
+  const runDir = path.join(rootDir, "run");
+  await mkdir(dataDir, { mode: 0o711 });
+  await mkdir(runDir, { mode: 0o700 });
+  await symlink(templatesDir, path.join(dataDir, "templates"));
+
+  const child = spawn(process.execPath, [ABX, "serve"], {
+    env: { ...process.env, ...env, AGENT_SANDBOX_DATA_DIR: dataDir, AGENT_SANDBOX_RUN_DIR: runDir },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const stderr = tailOf(child);
+  try {
+    const file = await untilReady(child, path.join(runDir, PLATFORM_FILE_NAME), stderr);
+    return {
+      context: { isAvailable: true, apiUrl: file.url, sandboxUrl: file.url, apiKey: file.apiKey, pid: file.pid },
+      stop: () => stopPlatform(child, rootDir, stderr),
+    };
+  } catch (error) {
+    await endChild(child);
+    await rm(rootDir, { recursive: true, force: true });
+    return unavailable((error as Error).message);
+  }
+}
+
+function unavailable(reason: string): StartedPlatform {
+  return { context: { isAvailable: false, reason }, stop: async () => undefined };
+}
+
+async function untilReady(child: ChildProcess, filePath: string, stderr: () => string): Promise<PlatformFile> {
+  const deadline = Date.now() + READY_TIMEOUT_MS;
+  while (Date.now() < deadline && child.exitCode === null && child.signalCode === null) {
+    const file = parsePlatformFile(await readFile(filePath, "utf8").catch(() => ""));
+    if (file !== undefined && (await answersHealth(file.url))) return file;
+    await sleep(25);
+  }
+  throw new Error(`the platform did not start: ${stderr().trim() || `exit code ${child.exitCode}, signal ${child.signalCode}`}`);
+}
+
+async function answersHealth(url: string): Promise<boolean> {
+  return fetch(new URL("/health", url)).then(
+    (response) => response.ok,
+    () => false,
+  );
+}
+
+async function stopPlatform(child: ChildProcess, rootDir: string, stderr: () => string): Promise<void> {
+  const diedEarly = child.exitCode !== null || child.signalCode !== null;
+  await endChild(child);
+  const leftovers = await findLeftovers(rootDir);
+  await rm(rootDir, { recursive: true, force: true });
+  if (diedEarly) throw new Error(`the platform died during the run (${child.exitCode ?? child.signalCode}):\n${stderr()}`);
+  if (leftovers.length > 0) throw new Error(`the stopped platform left:\n${leftovers.join("\n")}\n${stderr()}`);
+}
+
+async function endChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill("SIGTERM");
+  const killTimer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
+  await exited;
+  clearTimeout(killTimer);
+}
+
+/** The last part of a child's stderr, as a function because it grows. */
+function tailOf(child: ChildProcess): () => string {
+  let text = "";
+  child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+    text = (text + chunk).slice(-8_000);
+  });
+  return () => text;
+}

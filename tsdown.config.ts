@@ -1,0 +1,64 @@
+import { existsSync } from "node:fs";
+import { defineConfig, type UserConfig } from "tsdown";
+
+/** Output path without extension → source file. The first five are names that package.json's `exports` and `imports` promise. */
+const ENTRIES: Record<string, string> = {
+  index: "src/index.ts",
+  "node/index": "src/node/index.ts",
+  "node/local-platform": "src/node/local-platform.ts",
+  "transport/runtime-node": "src/transport/runtime-node.ts",
+  "transport/runtime-web": "src/transport/runtime-web.ts",
+  "sandbox/no-local-platform": "src/sandbox/no-local-platform.ts",
+  "cli/abx": "src/cli/abx.ts",
+  "control/runtime-helper": "src/control/drivers/oci/runtime-helper.ts",
+};
+const TYPED_ENTRIES = ["index", "node/index"];
+const DAEMON = { daemon: "src/daemon/main.ts" };
+
+const present = (entries: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(file)));
+
+const shared = {
+  format: "esm",
+  platform: "node",
+  target: "node22",
+  fixedExtension: false,
+  outDir: "dist",
+  clean: false,
+  report: false,
+  logLevel: "warn",
+} satisfies UserConfig;
+
+export default defineConfig(
+  [
+    {
+      // One build for library, CLI and servers: shared chunks keep one identity per class and one copy on disk. Packages of
+      // `dependencies` stay imports; what only servers and the CLI need is a devDependency and gets inlined.
+      ...shared,
+      name: "code",
+      entry: present(ENTRIES),
+      dts: false,
+      deps: { neverBundle: [/^#/], onlyBundle: false },
+      outputOptions: { chunkFileNames: "chunks/[name]-[hash].js" },
+    },
+    {
+      ...shared,
+      name: "types",
+      entry: present(Object.fromEntries(TYPED_ENTRIES.map((name) => [name, ENTRIES[name] as string]))),
+      dts: { dtsOnly: true },
+      deps: { neverBundle: [/^#/] },
+    },
+    {
+      // The daemon is mounted alone into sandboxes, so its one file holds everything.
+      ...shared,
+      name: "daemon",
+      entry: present(DAEMON),
+      outDir: "dist/daemon",
+      outExtensions: () => ({ js: ".mjs" }),
+      minify: true,
+      dts: false,
+      deps: { alwaysBundle: [/^(?!node:)/], onlyBundle: false },
+      outputOptions: { codeSplitting: false },
+    },
+  ].filter((config) => Object.keys(config.entry).length > 0) as UserConfig[],
+);
