@@ -1,0 +1,164 @@
+import { chmodSync } from "node:fs";
+import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from "node:sqlite";
+import { AlreadyExistsError } from "../errors/error-classes.js";
+import type { ListPosition } from "./list-cursor.js";
+import type { OnTimeout, SandboxRecord } from "./sandbox-record.js";
+import type { SandboxState } from "./state-machine.js";
+import { migrate } from "./store-schema.js";
+
+/** Which records {@link Store.list} gives. */
+export interface ListQuery {
+  readonly states: readonly SandboxState[];
+  readonly order: "asc" | "desc";
+  /** Every pair must be there. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** Inclusive. */
+  readonly startedAfter?: Date;
+  readonly templateId?: string;
+  /** The last record of the page before. */
+  readonly after?: ListPosition;
+  readonly limit: number;
+}
+
+type Row = Record<string, SQLOutputValue>;
+
+/** The state of the control plane, in one SQLite file that one process holds at a time. */
+export class Store {
+  readonly #database: DatabaseSync;
+
+  /** @throws {@link AlreadyExistsError} another process has the file. */
+  constructor(file: string) {
+    this.#database = new DatabaseSync(file, { timeout: 0 });
+    try {
+      chmodSync(file, 0o600);
+      // EXCLUSIVE keeps the lock until the process ends, however it ends.
+      this.#database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
+      migrate(this.#database);
+      // The first write takes the lock also when there was nothing to migrate.
+      this.#database.exec("BEGIN IMMEDIATE; COMMIT;");
+    } catch (error) {
+      this.#database.close();
+      if (error instanceof Error && /locked|busy/i.test(error.message)) {
+        throw new AlreadyExistsError(`another platform uses ${file}; stop it, or set AGENT_SANDBOX_DATA_DIR to another directory`, {
+          cause: error,
+        });
+      }
+      throw error;
+    }
+  }
+
+  insert(record: SandboxRecord): void {
+    this.#database
+      .prepare(
+        `INSERT INTO sandboxes VALUES (:id, :templateId, :buildId, :alias, :state, :startedAt, :endAt, :createdTimeoutMs, :onTimeout,
+         :metadata, :envs, :accessToken, :allowInternetAccess, :memoryBytes, :cpuCount, :pidsMax, :diskSizeMb, :envdVersion)`,
+      )
+      .run(toParameters(record));
+  }
+
+  get(id: string): SandboxRecord | undefined {
+    const row = this.#database.prepare("SELECT * FROM sandboxes WHERE id = ?").get(id);
+    return row === undefined ? undefined : fromRow(row);
+  }
+
+  setState(id: string, state: SandboxState): void {
+    this.#database.prepare("UPDATE sandboxes SET state = ? WHERE id = ?").run(state, id);
+  }
+
+  /** Starting → running, with the times that count from now. */
+  setRunning(id: string, startedAt: Date, endAt: Date): void {
+    this.#database
+      .prepare("UPDATE sandboxes SET state = 'running', started_at_ms = ?, end_at_ms = ? WHERE id = ?")
+      .run(startedAt.getTime(), endAt.getTime(), id);
+  }
+
+  setEndAt(id: string, endAt: Date): void {
+    this.#database.prepare("UPDATE sandboxes SET end_at_ms = ? WHERE id = ?").run(endAt.getTime(), id);
+  }
+
+  delete(id: string): void {
+    this.#database.prepare("DELETE FROM sandboxes WHERE id = ?").run(id);
+  }
+
+  /** Sorted by start in `order`, then by id ascending. */
+  list(query: ListQuery): SandboxRecord[] {
+    const conditions = [`state IN (${query.states.map(() => "?").join(", ")})`];
+    const values: SQLInputValue[] = [...query.states];
+    for (const [key, value] of Object.entries(query.metadata ?? {})) {
+      conditions.push("EXISTS (SELECT 1 FROM json_each(metadata) AS pair WHERE pair.key = ? AND pair.value = ?)");
+      values.push(key, value);
+    }
+    if (query.startedAfter !== undefined) {
+      conditions.push("started_at_ms >= ?");
+      values.push(query.startedAfter.getTime());
+    }
+    if (query.templateId !== undefined) {
+      conditions.push("template_id = ?");
+      values.push(query.templateId);
+    }
+    if (query.after !== undefined) {
+      const startedAtMs = query.after.startedAt.getTime();
+      conditions.push(`(started_at_ms ${query.order === "asc" ? ">" : "<"} ? OR (started_at_ms = ? AND id > ?))`);
+      values.push(startedAtMs, startedAtMs, query.after.id);
+    }
+    const direction = query.order === "asc" ? "ASC" : "DESC";
+    return this.#database
+      .prepare(`SELECT * FROM sandboxes WHERE ${conditions.join(" AND ")} ORDER BY started_at_ms ${direction}, id ASC LIMIT ?`)
+      .all(...values, query.limit)
+      .map(fromRow);
+  }
+
+  all(): SandboxRecord[] {
+    return this.#database.prepare("SELECT * FROM sandboxes").all().map(fromRow);
+  }
+
+  count(state: SandboxState): number {
+    return Number(this.#database.prepare("SELECT count(*) AS n FROM sandboxes WHERE state = ?").get(state)?.n ?? 0);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+function toParameters(record: SandboxRecord): Record<string, SQLInputValue> {
+  const { limits, ...rest } = record;
+  return {
+    ...rest,
+    alias: record.alias ?? null,
+    startedAt: record.startedAt.getTime(),
+    endAt: record.endAt.getTime(),
+    metadata: JSON.stringify(record.metadata),
+    envs: JSON.stringify(record.envs),
+    accessToken: record.accessToken ?? null,
+    allowInternetAccess: record.allowInternetAccess === undefined ? null : Number(record.allowInternetAccess),
+    memoryBytes: limits.memoryBytes,
+    cpuCount: limits.cpuCount,
+    pidsMax: limits.pidsMax,
+  };
+}
+
+// The columns are STRICT and written only by toParameters, so their types are known.
+function fromRow(row: Row): SandboxRecord {
+  const text = (column: string) => row[column] as string;
+  const number = (column: string) => row[column] as number;
+  const optional = (column: string) => (row[column] ?? undefined) as string | undefined;
+  return {
+    id: text("id"),
+    templateId: text("template_id"),
+    buildId: text("build_id"),
+    alias: optional("alias"),
+    state: text("state") as SandboxState,
+    startedAt: new Date(number("started_at_ms")),
+    endAt: new Date(number("end_at_ms")),
+    createdTimeoutMs: number("created_timeout_ms"),
+    onTimeout: text("on_timeout") as OnTimeout,
+    metadata: JSON.parse(text("metadata")) as Record<string, string>,
+    envs: JSON.parse(text("envs")) as Record<string, string>,
+    accessToken: optional("access_token"),
+    allowInternetAccess: row.allow_internet_access === null ? undefined : row.allow_internet_access === 1,
+    limits: { memoryBytes: number("memory_bytes"), cpuCount: number("cpu_count"), pidsMax: number("pids_max") },
+    diskSizeMb: number("disk_size_mb"),
+    envdVersion: text("envd_version"),
+  };
+}
