@@ -1,0 +1,99 @@
+import { ConnectionError } from "../errors/error-classes.js";
+import { toReadableStream } from "../shared/byte-stream.js";
+import { concatBytes, type HttpBody, type HttpClient, type HttpRequest, type HttpResponse } from "./http.js";
+
+/**
+ * An HTTP client over a `fetch` function, which is looked up at each call so that a replaced one counts.
+ *
+ * Redirects are not followed: a redirect to another origin would carry credentials along.
+ */
+export function createFetchClient(getFetch: () => typeof globalThis.fetch): HttpClient {
+  return async (request) => {
+    const { signal } = request;
+    signal?.throwIfAborted();
+    const fail = (cause: unknown): unknown => (signal?.aborted ? signal.reason : toConnectionError(request, cause));
+    let response: Response;
+    try {
+      response = await getFetch()(request.url, {
+        method: request.method,
+        headers: { ...request.headers },
+        redirect: "manual",
+        ...(signal && { signal }),
+        ...(await toBodyInit(request.body)),
+      });
+    } catch (error) {
+      throw fail(error);
+    }
+    return toResponse(response, fail);
+  };
+}
+
+function toResponse(response: Response, fail: (cause: unknown) => unknown): HttpResponse {
+  return {
+    status: response.status,
+    // `fetch` has decoded the body, so its encoding and length no longer describe what is read here.
+    header: (name) => (name === "content-encoding" ? undefined : (response.headers.get(name) ?? undefined)),
+    body: readBody(response.body, fail),
+    bytes: async () => {
+      try {
+        return new Uint8Array(await response.arrayBuffer());
+      } catch (error) {
+        throw fail(error);
+      }
+    },
+  };
+}
+
+async function* readBody(body: ReadableStream<Uint8Array> | null, fail: (cause: unknown) => unknown) {
+  if (body === null) return;
+  const reader = body.getReader();
+  let isDone = false;
+  try {
+    for (;;) {
+      const result = await reader.read();
+      if (result.done) break;
+      yield result.value;
+    }
+    isDone = true;
+  } catch (error) {
+    throw fail(error);
+  } finally {
+    if (!isDone) reader.cancel().catch(() => {});
+  }
+}
+
+async function toBodyInit(body: HttpBody | undefined): Promise<RequestInit & { duplex?: "half" }> {
+  if (body === undefined) return {};
+  if (typeof body === "string") return { body };
+  // BodyInit wants bytes over an ArrayBuffer, which every array here has: none comes from shared memory.
+  if (body instanceof Uint8Array) return { body: body as Uint8Array<ArrayBuffer> };
+  if (canStreamRequests()) return { body: toReadableStream(body), duplex: "half" };
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    size += chunk.length;
+  }
+  return { body: concatBytes(chunks, size) };
+}
+
+/** A runtime that does not know streaming bodies turns the stream into text and never asks for `duplex`. */
+function canStreamRequests(): boolean {
+  let isDuplexRead = false;
+  const init = {
+    method: "POST",
+    body: new ReadableStream(),
+    get duplex() {
+      isDuplexRead = true;
+      return "half";
+    },
+  };
+  const hasContentType = new Request("http://localhost", init).headers.has("content-type");
+  return isDuplexRead && !hasContentType;
+}
+
+function toConnectionError(request: HttpRequest, cause: unknown): ConnectionError {
+  const { origin } = new URL(request.url);
+  const detail = cause instanceof Error ? cause.message : "no reason given";
+  return new ConnectionError(`the request to ${origin} failed: ${detail}`, { cause });
+}

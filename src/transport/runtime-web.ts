@@ -1,0 +1,20 @@
+import { InvalidArgumentError } from "../errors/error-classes.js";
+import type { ConfigFile } from "./config.js";
+import type { HttpClient } from "./http.js";
+import { createFetchClient } from "./http-fetch.js";
+
+/** The HTTP client of runtimes that are not Node: the global `fetch`, looked up at each call. */
+export function openHttpClient(options: { readonly proxy?: string | undefined }): HttpClient {
+  if (options.proxy !== undefined) throw new InvalidArgumentError("the option proxy works on Node only");
+  return createFetchClient(() => globalThis.fetch);
+}
+
+/** There is no process environment to rely on. */
+export function readEnvironment(): Readonly<Record<string, string | undefined>> {
+  return {};
+}
+
+/** There is no configuration file. */
+export function readConfigFile(): ConfigFile {
+  return {};
+}
