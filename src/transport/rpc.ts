@@ -1,0 +1,292 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  fromBinary,
+  fromJsonString,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+  toJsonString,
+} from "@bufbuild/protobuf";
+import { ConnectionError, ProtocolError, SandboxNotFoundError, TimeoutError } from "../errors/error-classes.js";
+import type { ErrorReason } from "../errors/reason.js";
+import { SandboxError } from "../errors/sandbox-error.js";
+import { Deadline } from "./deadline.js";
+import { COMPRESSED_FLAG, END_STREAM_FLAG, EnvelopeReader, encodeEnvelope } from "./envelope.js";
+import type { HttpClient, HttpResponse } from "./http.js";
+import type { SafeLogger } from "./logger.js";
+import { sendWithRetry } from "./retry.js";
+import { type CallContext, errorFromConnect, errorFromResponse, optionsOf, toConnectCode, toSandboxGoneError } from "./wire-errors.js";
+
+/** How to reach one daemon. */
+export interface RpcOptions {
+  readonly http: HttpClient;
+  readonly baseUrl: string;
+  /** Sent with every call: routing and access token. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly isBinary: boolean;
+  readonly sandboxId: string;
+  readonly requestTimeoutMs: number;
+  readonly retries: number;
+  readonly logger: SafeLogger;
+  /** HTTP status of `GET /health`, or `undefined` when there is no answer. Told apart a dead sandbox from a broken network. */
+  readonly probeHealth: () => Promise<number | undefined>;
+}
+
+/** One call. */
+export interface RpcCallOptions {
+  /** `namespace.method`, for errors. */
+  readonly operation: string;
+  readonly signal?: AbortSignal | undefined;
+  readonly requestTimeoutMs?: number | undefined;
+  /** User inside the sandbox that the call acts for. */
+  readonly user?: string | undefined;
+  /** What `not_found` means here. */
+  readonly notFound?: ErrorReason | undefined;
+  /** The daemon may see the call twice without harm. @defaultValue false */
+  readonly isIdempotent?: boolean | undefined;
+}
+
+/** One streaming call. */
+export interface RpcStreamOptions extends RpcCallOptions {
+  /** Life of the stream in milliseconds, told to the daemon; `0` has no end. */
+  readonly timeoutMs: number;
+}
+
+/** A stream whose first message has arrived. */
+export interface RpcStream<T> {
+  readonly first: T;
+  /** The other messages. Ends only when the daemon said that the stream is complete; everything else rejects. */
+  readonly rest: AsyncIterable<T>;
+  /** Drop the stream: `rest` rejects with `reason`. */
+  cancel(reason: unknown): void;
+}
+
+/** Connect calls to one daemon. Errors are typed here, once, for every layer above. */
+export interface RpcClient {
+  unary<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    input: MessageInitShape<I>,
+    options: RpcCallOptions,
+  ): Promise<MessageShape<O>>;
+  stream<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodServerStreaming<I, O>,
+    input: MessageInitShape<I>,
+    options: RpcStreamOptions,
+  ): Promise<RpcStream<MessageShape<O>>>;
+}
+
+/** Seconds of silence after which the daemon sends a keepalive message. */
+const KEEPALIVE_SECONDS = "50";
+/** The daemon ends a stream at its deadline; the client waits this much longer before it does so itself. */
+const DEADLINE_GRACE_MS = 2_000;
+/** Connect-Timeout-Ms has at most ten digits; more is as good as no limit. */
+const MAX_TIMEOUT_MS = 9_999_999_999;
+
+/** Open a client for the Connect protocol (connectrpc.com/docs/protocol) over any {@link HttpClient}. */
+export function createRpcClient(client: RpcOptions): RpcClient {
+  return {
+    unary: (method, input, options) => callUnary(client, method, input, options),
+    stream: (method, input, options) => openStream(client, method, input, options),
+  };
+}
+
+async function callUnary<I extends DescMessage, O extends DescMessage>(
+  client: RpcOptions,
+  method: DescMethodUnary<I, O>,
+  input: MessageInitShape<I>,
+  options: RpcCallOptions,
+): Promise<MessageShape<O>> {
+  const context = toContext(client, options);
+  using deadline = openDeadline(client, options);
+  try {
+    const request = {
+      method: "POST",
+      url: `${client.baseUrl}/${method.parent.typeName}/${method.name}`,
+      headers: { ...headersOf(client, options), "content-type": client.isBinary ? "application/proto" : "application/json" },
+      body: serialize(client, method.input, input),
+      signal: deadline.signal,
+      isIdempotent: options.isIdempotent,
+    };
+    const response = await sendWithRetry(client.http, request, { retries: client.retries, isResilient: true }, deadline.endsAtMs);
+    client.logger.info("rpc", { method: method.name, status: response.status, sandboxId: client.sandboxId });
+    if (response.status !== 200) throw await errorFromResponse(response, context, deadline.signal);
+    return parse(client, method.output, await response.bytes(), context);
+  } catch (error) {
+    throw await explain(client, context, deadline, error);
+  }
+}
+
+async function openStream<I extends DescMessage, O extends DescMessage>(
+  client: RpcOptions,
+  method: DescMethodServerStreaming<I, O>,
+  input: MessageInitShape<I>,
+  options: RpcStreamOptions,
+): Promise<RpcStream<MessageShape<O>>> {
+  const context = toContext(client, options);
+  const deadline = openDeadline(client, options);
+  const hasTimeout = options.timeoutMs > 0 && options.timeoutMs <= MAX_TIMEOUT_MS;
+  const life = new Deadline({ operation: options.operation, requestTimeoutMs: hasTimeout ? options.timeoutMs + DEADLINE_GRACE_MS : 0 });
+  life.signal.addEventListener("abort", () => deadline.abort(toStreamTimeout(context, options.timeoutMs)), { once: true });
+  const release = () => {
+    deadline[Symbol.dispose]();
+    life[Symbol.dispose]();
+  };
+  try {
+    const response = await client.http({
+      method: "POST",
+      url: `${client.baseUrl}/${method.parent.typeName}/${method.name}`,
+      headers: {
+        ...headersOf(client, options),
+        "content-type": client.isBinary ? "application/connect+proto" : "application/connect+json",
+        "keepalive-ping-interval": KEEPALIVE_SECONDS,
+        ...(hasTimeout && { "connect-timeout-ms": String(options.timeoutMs) }),
+      },
+      body: encodeEnvelope(0, serialize(client, method.input, input)),
+      signal: deadline.signal,
+    });
+    client.logger.info("rpc stream", { method: method.name, status: response.status, sandboxId: client.sandboxId });
+    if (response.status !== 200) throw await errorFromResponse(response, context, deadline.signal);
+    const messages = readMessages(client, method.output, response, context, options.timeoutMs);
+    const first = await messages.next();
+    if (first.done)
+      throw new ProtocolError(`${options.operation}: the daemon ended the stream before its first message`, optionsOf(context));
+    deadline.stopTimer();
+    return {
+      first: first.value,
+      rest: untilReleased(client, messages, context, deadline, release),
+      cancel: (reason) => deadline.abort(reason),
+    };
+  } catch (error) {
+    release();
+    throw await explain(client, context, deadline, toFirstMessageError(error, context));
+  }
+}
+
+/** Before the first message nothing was in flight: a daemon that cannot be reached means that there is no such sandbox. */
+function toFirstMessageError(error: unknown, context: CallContext): unknown {
+  if (!SandboxError.isInstance(error) || error.reason !== "sandbox_gone") return error;
+  return new SandboxNotFoundError(error.message, { ...optionsOf(context), cause: error });
+}
+
+/** The messages of a stream, whose end is the end-of-stream message and nothing else. */
+async function* readMessages<O extends DescMessage>(
+  client: RpcOptions,
+  output: O,
+  response: HttpResponse,
+  context: CallContext,
+  timeoutMs: number,
+): AsyncGenerator<MessageShape<O>, void, undefined> {
+  const reader = new EnvelopeReader();
+  for await (const chunk of response.body) {
+    for (const { flags, data } of reader.push(chunk)) {
+      if ((flags & COMPRESSED_FLAG) !== 0)
+        throw new ProtocolError(`${context.operation}: a message is compressed, which was not asked for`, optionsOf(context));
+      if ((flags & END_STREAM_FLAG) === 0) {
+        yield parse(client, output, data, context);
+        continue;
+      }
+      const error = parseEndOfStream(data, context);
+      if (error?.code === "deadline_exceeded") throw toStreamTimeout(context, timeoutMs);
+      if (error !== undefined) throw errorFromConnect(error, context);
+      return;
+    }
+  }
+  throw new ConnectionError(`${context.operation}: the stream ended before the daemon completed it`, optionsOf(context));
+}
+
+function parseEndOfStream(data: Uint8Array, context: CallContext) {
+  let end: unknown;
+  try {
+    end = JSON.parse(new TextDecoder().decode(data));
+  } catch (cause) {
+    throw new ProtocolError(`${context.operation}: the end-of-stream message is not JSON`, { ...optionsOf(context), cause });
+  }
+  if (typeof end !== "object" || end === null || !("error" in end) || end.error == null) return undefined;
+  const { code, message, details } = end.error as Record<string, unknown>; // a property look-up on any non-null value is safe
+  return {
+    code: (typeof code === "string" ? toConnectCode(code) : undefined) ?? ("unknown" as const),
+    message: typeof message === "string" ? message : "",
+    details,
+  };
+}
+
+async function* untilReleased<T>(
+  client: RpcOptions,
+  messages: AsyncGenerator<T, void, undefined>,
+  context: CallContext,
+  deadline: Deadline,
+  release: () => void,
+): AsyncGenerator<T, void, undefined> {
+  try {
+    yield* messages;
+  } catch (error) {
+    throw await explain(client, context, deadline, error);
+  } finally {
+    release();
+  }
+}
+
+/** The error that the caller sees: the abort's own reason, or the failure with its cause found out. */
+async function explain(client: RpcOptions, context: CallContext, deadline: Deadline, error: unknown): Promise<unknown> {
+  if (deadline.signal.aborted) return deadline.signal.reason;
+  if (!SandboxError.isInstance(error)) {
+    return new ProtocolError(`${context.operation}: the answer cannot be understood`, { ...optionsOf(context), cause: error });
+  }
+  client.logger.error("rpc failed", { operation: context.operation, reason: error.reason, sandboxId: client.sandboxId });
+  if (error.reason !== "connection") return error;
+  const status = await client.probeHealth();
+  if (status === 502) return toSandboxGoneError(context, { cause: error, isInFlight: true });
+  return new ConnectionError(error.message, { ...optionsOf(context), cause: error.cause ?? error });
+}
+
+function toStreamTimeout(context: CallContext, timeoutMs: number): TimeoutError {
+  const isCommand = context.operation.startsWith("commands.") || context.operation.startsWith("pty.");
+  const what = isCommand ? "the command was ended" : "the stream was ended";
+  return new TimeoutError(`${context.operation}: ${what} after timeoutMs (${timeoutMs} ms); raise it, or pass 0 for no limit`, {
+    ...optionsOf(context),
+    timeout: "command",
+  });
+}
+
+function toContext(client: RpcOptions, options: RpcCallOptions): CallContext {
+  return { operation: options.operation, sandboxId: client.sandboxId, notFound: options.notFound, peer: "daemon", isRpc: true };
+}
+
+function openDeadline(client: RpcOptions, options: RpcCallOptions): Deadline {
+  return new Deadline({
+    operation: options.operation,
+    signal: options.signal,
+    requestTimeoutMs: options.requestTimeoutMs ?? client.requestTimeoutMs,
+    sandboxId: client.sandboxId,
+  });
+}
+
+function headersOf(client: RpcOptions, options: RpcCallOptions): Record<string, string> {
+  return {
+    ...client.headers,
+    "connect-protocol-version": "1",
+    ...(options.user !== undefined && { authorization: toBasicUser(options.user) }),
+  };
+}
+
+/** Basic credentials of a user name without a password, as UTF-8 on every runtime. */
+export function toBasicUser(user: string): string {
+  return `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(`${user}:`)))}`;
+}
+
+function serialize<I extends DescMessage>(client: RpcOptions, schema: I, input: MessageInitShape<I>): Uint8Array {
+  const message = create(schema, input);
+  return client.isBinary ? toBinary(schema, message) : new TextEncoder().encode(toJsonString(schema, message));
+}
+
+function parse<O extends DescMessage>(client: RpcOptions, schema: O, bytes: Uint8Array, context: CallContext): MessageShape<O> {
+  try {
+    if (client.isBinary) return fromBinary(schema, bytes);
+    return fromJsonString(schema, new TextDecoder().decode(bytes), { ignoreUnknownFields: true });
+  } catch (cause) {
+    throw new ProtocolError(`${context.operation}: the daemon's answer cannot be decoded`, { ...optionsOf(context), cause });
+  }
+}
