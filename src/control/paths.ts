@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { PLATFORM_FILE_NAME, PLATFORM_LOCK_NAME, PLATFORM_LOG_NAME, platformDirs } from "../shared/platform-dirs.js";
 
 /** Every file and directory that the local platform has on the host. */
 export interface PlatformPaths {
@@ -39,10 +40,11 @@ export interface PathSources {
  */
 export function resolvePaths(sources: PathSources = {}): PlatformPaths {
   const env = sources.env ?? process.env;
-  const uid = sources.uid ?? process.getuid?.() ?? 0;
+  const uid = sources.uid ?? process.getuid?.();
   const home = sources.home ?? homedir();
-  const dataDir = resolve(env.AGENT_SANDBOX_DATA_DIR || defaultDataDir(env, uid, home));
-  const runDir = resolve(env.AGENT_SANDBOX_RUN_DIR || defaultRunDir(env, uid, dataDir));
+  const dirs = platformDirs({ env, uid, homeDir: home });
+  const dataDir = resolve(dirs.dataDir);
+  const runDir = resolve(dirs.runDir);
   return {
     dataDir,
     runDir,
@@ -52,9 +54,9 @@ export function resolvePaths(sources: PathSources = {}): PlatformPaths {
     socketsDir: join(runDir, "sockets"),
     databaseFile: join(dataDir, "platform.db"),
     apiKeyFile: join(dataDir, "api-key"),
-    platformFile: join(runDir, "platform.json"),
-    lockFile: join(runDir, "platform.lock"),
-    logFile: join(runDir, "platform.log"),
+    platformFile: join(runDir, PLATFORM_FILE_NAME),
+    lockFile: join(runDir, PLATFORM_LOCK_NAME),
+    logFile: join(runDir, PLATFORM_LOG_NAME),
   };
 }
 
@@ -66,16 +68,6 @@ export function resolvePaths(sources: PathSources = {}): PlatformPaths {
 export function preparePaths(paths: PlatformPaths): void {
   for (const directory of [paths.dataDir, paths.templatesDir, paths.sandboxesDir, paths.runtimeDir]) ensureDirectory(directory, 0o711);
   for (const directory of [paths.runDir, paths.socketsDir]) ensureDirectory(directory, 0o700);
-}
-
-function defaultDataDir(env: NonNullable<PathSources["env"]>, uid: number, home: string): string {
-  if (uid === 0) return "/var/lib/agent-sandbox";
-  return join(env.XDG_DATA_HOME || join(home, ".local", "share"), "agent-sandbox");
-}
-
-function defaultRunDir(env: NonNullable<PathSources["env"]>, uid: number, dataDir: string): string {
-  if (uid === 0) return "/run/agent-sandbox";
-  return env.XDG_RUNTIME_DIR ? join(env.XDG_RUNTIME_DIR, "agent-sandbox") : join(dataDir, "run");
 }
 
 function ensureDirectory(directory: string, mode: number): void {

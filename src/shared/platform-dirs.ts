@@ -28,19 +28,15 @@ export interface PlatformUser {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly uid: number | undefined;
   readonly homeDir: string;
-  readonly tempDir: string;
 }
 
-/** Directories of the platform of one user; an empty variable counts as absent. */
-export function platformDirs({ env, uid, homeDir, tempDir }: PlatformUser): PlatformDirs {
+/** Directories of the platform of one user, not yet made absolute; an empty variable counts as absent. */
+export function platformDirs({ env, uid, homeDir }: PlatformUser): PlatformDirs {
   const isRoot = uid === 0;
-  const defaultData = isRoot ? "/var/lib/agent-sandbox" : `${env.XDG_DATA_HOME || `${homeDir}/.local/share`}/agent-sandbox`;
-  // Without XDG_RUNTIME_DIR (no login session) the directory carries the uid, and whoever opens it checks the owner.
-  const sessionDir = env.XDG_RUNTIME_DIR ? `${env.XDG_RUNTIME_DIR}/agent-sandbox` : `${tempDir}/agent-sandbox-${uid ?? "user"}`;
-  return {
-    dataDir: env.AGENT_SANDBOX_DATA_DIR || defaultData,
-    runDir: env.AGENT_SANDBOX_RUN_DIR || (isRoot ? "/run/agent-sandbox" : sessionDir),
-  };
+  const userData = `${env.XDG_DATA_HOME || `${homeDir}/.local/share`}/agent-sandbox`;
+  const dataDir = env.AGENT_SANDBOX_DATA_DIR || (isRoot ? "/var/lib/agent-sandbox" : userData);
+  const userRun = env.XDG_RUNTIME_DIR ? `${env.XDG_RUNTIME_DIR}/agent-sandbox` : `${dataDir}/run`;
+  return { dataDir, runDir: env.AGENT_SANDBOX_RUN_DIR || (isRoot ? "/run/agent-sandbox" : userRun) };
 }
 
 /** The content of `platform.json`, or `undefined` when it is not one (a half-written or foreign file). */

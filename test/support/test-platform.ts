@@ -22,7 +22,7 @@ export interface StartedPlatform {
 
 /** A platform built from `dist`, with run and data directories of its own; templates are the machine's. */
 export async function startTestPlatform(env: Readonly<Record<string, string>> = {}): Promise<StartedPlatform> {
-  const machine = platformDirs({ env: process.env, uid: process.getuid?.(), homeDir: homedir(), tempDir: tmpdir() });
+  const machine = platformDirs({ env: process.env, uid: process.getuid?.(), homeDir: homedir() });
   const templatesDir = path.join(machine.dataDir, "templates");
   if (!existsSync(ABX)) return unavailable("dist/cli/abx.js does not exist; run `npm run build`");
   if (!existsSync(templatesDir)) return unavailable(`${templatesDir} does not exist; run \`abx setup\``);
