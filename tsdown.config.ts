@@ -27,6 +27,7 @@ const shared = {
   clean: false,
   report: false,
   logLevel: "warn",
+  checks: { pluginTimings: false },
 } satisfies UserConfig;
 
 export default defineConfig(
@@ -39,7 +40,7 @@ export default defineConfig(
       entry: present(ENTRIES),
       dts: false,
       deps: { neverBundle: [/^#/], onlyBundle: false },
-      outputOptions: { chunkFileNames: "chunks/[name]-[hash].js" },
+      outputOptions: { chunkFileNames: "chunks/[name].js" },
     },
     {
       ...shared,

@@ -1,0 +1,55 @@
+# Every target works from a clean clone: it brings the toolchain, installs the packages and builds first where needed.
+SHELL := bash
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+RUN := scripts/with-node.sh
+ABX := $(RUN) node dist/cli/abx.js
+INSTALLED := node_modules/.installed
+BUILT := dist/.built
+SOURCES := $(shell find src gen -name '*.ts' 2>/dev/null) package.json tsconfig.json tsdown.config.ts
+
+.PHONY: help demo setup build generate check test conformance bench clean
+
+help: ## Show the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+demo: setup ## Prepare this machine, then run examples/quickstart.ts
+	@$(RUN) node examples/quickstart.ts
+
+setup: $(BUILT) ## Prepare this machine for sandboxes (abx setup)
+	@$(ABX) setup
+
+build: $(BUILT) ## Build dist/
+
+generate: $(INSTALLED) ## Write gen/ from openapi/ and proto/
+	@$(RUN) scripts/generate.sh
+
+check: $(BUILT) ## Contract, generated code, style, types, layers, unused code, package
+	$(RUN) scripts/check-generated.sh
+	$(RUN) scripts/contract-check.sh
+	$(RUN) biome check --error-on-warnings .
+	$(RUN) tsc --noEmit
+	$(RUN) depcruise src
+	$(RUN) knip
+	$(RUN) publint --strict
+
+test: setup ## Prepare this machine, then run all tests
+	$(RUN) vitest run --reporter=default --reporter=json --outputFile.json=node_modules/.cache/test-results.json
+
+conformance: setup ## Drive the platform with clients that are not ours
+	@$(RUN) scripts/conformance.sh
+
+bench: setup ## Measure; table on the terminal, JSON in bench/results/latest.json
+	@$(RUN) node bench/run.ts
+
+clean: ## Remove what was built, installed and measured here
+	rm -rf dist node_modules .toolchain
+
+$(INSTALLED): package.json package-lock.json
+	$(RUN) npm ci --ignore-scripts
+	@touch $@
+
+$(BUILT): $(INSTALLED) $(SOURCES)
+	$(RUN) npm run --silent build
+	@touch $@
