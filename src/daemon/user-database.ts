@@ -20,12 +20,8 @@ export interface UserDatabase {
   userName(uid: number): string;
   /** Group name of `gid`, or the decimal id when no group has it. */
   groupName(gid: number): string;
-}
-
-interface Accounts {
-  readonly byName: ReadonlyMap<string, User>;
-  readonly byUid: ReadonlyMap<number, User>;
-  readonly groupNames: ReadonlyMap<number, string>;
+  /** The accounts as they are now, for many look-ups in a row: each call on the database itself checks the files first. */
+  snapshot(): UserDatabase;
 }
 
 interface GroupLine {
@@ -42,9 +38,9 @@ export function openUserDatabase(directory = "/etc"): UserDatabase {
   const passwdFile = join(directory, "passwd");
   const groupFile = join(directory, "group");
   let stamp = "";
-  let accounts: Accounts = parseAccounts("", "");
+  let accounts = parseAccounts("", "");
 
-  const current = (): Accounts => {
+  const current = (): UserDatabase => {
     const now = `${fileStamp(passwdFile)} ${fileStamp(groupFile)}`;
     if (now !== stamp) {
       accounts = parseAccounts(readIfPresent(passwdFile), readIfPresent(groupFile));
@@ -54,10 +50,11 @@ export function openUserDatabase(directory = "/etc"): UserDatabase {
   };
 
   return {
-    findByName: (name) => current().byName.get(name),
-    findByUid: (uid) => current().byUid.get(uid),
-    userName: (uid) => current().byUid.get(uid)?.name ?? String(uid),
-    groupName: (gid) => current().groupNames.get(gid) ?? String(gid),
+    findByName: (name) => current().findByName(name),
+    findByUid: (uid) => current().findByUid(uid),
+    userName: (uid) => current().userName(uid),
+    groupName: (gid) => current().groupName(gid),
+    snapshot: current,
   };
 }
 
@@ -74,7 +71,7 @@ function readIfPresent(file: string): string {
   }
 }
 
-function parseAccounts(passwd: string, group: string): Accounts {
+function parseAccounts(passwd: string, group: string): UserDatabase {
   const groups = parseGroups(group);
   const byName = new Map<string, User>();
   const byUid = new Map<number, User>();
@@ -90,7 +87,14 @@ function parseAccounts(passwd: string, group: string): Accounts {
   }
   const groupNames = new Map<number, string>();
   for (const { gid, name } of groups) if (!groupNames.has(gid)) groupNames.set(gid, name);
-  return { byName, byUid, groupNames };
+  const accounts: UserDatabase = {
+    findByName: (name) => byName.get(name),
+    findByUid: (uid) => byUid.get(uid),
+    userName: (uid) => byUid.get(uid)?.name ?? String(uid),
+    groupName: (gid) => groupNames.get(gid) ?? String(gid),
+    snapshot: () => accounts,
+  };
+  return accounts;
 }
 
 function parseGroups(text: string): GroupLine[] {
