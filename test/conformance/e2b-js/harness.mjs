@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const CHECK_TIMEOUT_MS = 60_000;
+
+/** Run named checks one after the other; prints each failure with its reason, then the score. Returns whether all passed. */
+export async function runChecks(suite, groups) {
+  const only = process.env.CONFORMANCE_ONLY;
+  let passed = 0;
+  let total = 0;
+  for (const { title, setUp, tearDown, checks } of groups) {
+    const wanted = Object.entries(checks).filter(([name]) => !only || `${title}: ${name}`.includes(only));
+    if (wanted.length === 0) continue;
+    total += wanted.length;
+    let context;
+    try {
+      context = await within(setUp?.() ?? {});
+    } catch (error) {
+      console.log(`FAIL ${title}: the preparation of ${wanted.length} checks failed: ${describeError(error)}`);
+      continue;
+    }
+    for (const [name, check] of wanted) {
+      try {
+        await within(check(context));
+        passed += 1;
+      } catch (error) {
+        console.log(`FAIL ${title}: ${name}: ${describeError(error)}`);
+      }
+    }
+    await within(tearDown?.(context)).catch((error) => console.log(`clean-up of ${title} failed: ${describeError(error)}`));
+  }
+  console.log(`conformance ${suite}: ${passed} of ${total}`);
+  return passed === total;
+}
+
+async function within(work) {
+  const abort = new AbortController();
+  const late = sleep(CHECK_TIMEOUT_MS, undefined, { signal: abort.signal }).then(() => {
+    throw new Error(`no end within ${CHECK_TIMEOUT_MS} ms`);
+  });
+  late.catch(() => undefined);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    abort.abort();
+  }
+}
+
+function describeError(error) {
+  if (!(error instanceof Error)) return String(error);
+  const at = error.stack
+    ?.split("\n")
+    .find((line) => line.includes("/checks/"))
+    ?.replace(/^.*\/checks\//, "");
+  return `${error.name}: ${error.message.replaceAll("\n", " ")}${at ? ` (${at.replace(/\)$/, "")})` : ""}`;
+}
+
+/** Wait until `probe` gives something truthy. */
+export async function until(probe, what, timeoutMs = 15_000) {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const value = await probe();
+    if (value) return value;
+    if (Date.now() > deadline) throw new Error(`${what} did not happen within ${timeoutMs} ms`);
+    await sleep(20);
+  }
+}
+
+/** Assert that `work` rejects with an error of the class `name`, which says something that matches `message`. */
+export async function rejectsWith(work, name, message = /./) {
+  const error = await Promise.resolve(work).then(
+    (value) => assert.fail(`expected ${name}, got the value ${JSON.stringify(value)}`),
+    (reason) => reason,
+  );
+  assert.equal(error.name, name, `${error.name}: ${error.message}`);
+  assert.match(error.message, message);
+  return error;
+}
+
+export function textOf(bytes) {
+  return new TextDecoder().decode(bytes);
+}
+
+export async function bytesOfStream(stream) {
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}

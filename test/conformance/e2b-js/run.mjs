@@ -1,0 +1,10 @@
+import { commands } from "./checks/commands.mjs";
+import { errors } from "./checks/errors.mjs";
+import { files } from "./checks/files.mjs";
+import { lifecycle } from "./checks/lifecycle.mjs";
+import { pty } from "./checks/pty.mjs";
+import { watch } from "./checks/watch.mjs";
+import { runChecks } from "./harness.mjs";
+
+const allPassed = await runChecks("e2b-js", [lifecycle, files, watch, commands, pty, errors]);
+process.exit(allPassed ? 0 : 1);
