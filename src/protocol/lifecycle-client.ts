@@ -1,0 +1,198 @@
+import type { components } from "../../gen/openapi/lifecycle.js";
+import { ProtocolError } from "../errors/error-classes.js";
+import { SandboxError } from "../errors/sandbox-error.js";
+import type { RequestOptions } from "../transport/config.js";
+import type { RestAnswer, RestCallOptions, RestClient } from "../transport/rest.js";
+import type { NewSandboxSpec, Page, SandboxAccess, SandboxInfo, SandboxQuery } from "./lifecycle-types.js";
+import type { RouteMemory } from "./route-memory.js";
+
+type Schemas = components["schemas"];
+
+/** Life of a sandbox where neither the caller nor the route has a default. */
+const DEFAULT_TIMEOUT_SECONDS = 300;
+/** Answers that an older server gives for a route it does not have. */
+const MISSING_ROUTE_STATUSES: readonly (number | undefined)[] = [404, 405, 501];
+
+/** How a list is walked. */
+export interface ListOptions extends RequestOptions {
+  readonly query?: SandboxQuery | undefined;
+  readonly order?: "asc" | "desc" | undefined;
+  readonly limit?: number | undefined;
+  readonly nextToken?: string | undefined;
+}
+
+/** The lifecycle operations of the control plane in domain terms. */
+export class LifecycleClient {
+  readonly #rest: RestClient;
+  readonly #routes: RouteMemory;
+  readonly #baseUrl: string;
+
+  constructor(rest: RestClient, routes: RouteMemory, baseUrl: string) {
+    this.#rest = rest;
+    this.#routes = routes;
+    this.#baseUrl = baseUrl;
+  }
+
+  async create(spec: NewSandboxSpec, options: RequestOptions): Promise<SandboxAccess> {
+    const call = { ...options, operation: "sandbox.create", notFound: "template_not_found", isIdempotent: false } as const;
+    const timeout = toSeconds(spec.timeoutMs);
+    const body: Schemas["NewSandboxV2"] = {
+      templateID: spec.template,
+      ...(timeout !== undefined && { timeout }),
+      ...(spec.metadata !== undefined && { metadata: spec.metadata }),
+      ...(spec.envs !== undefined && { envVars: spec.envs }),
+      ...(spec.allowInternetAccess !== undefined && { allow_internet_access: spec.allowInternetAccess }),
+    };
+    const answer = await this.#newestRoute(
+      () => this.#rest.call(call, (client, init) => client.POST("/v2/sandboxes", { ...init, body })),
+      () =>
+        this.#rest.call(call, (client, init) =>
+          client.POST("/sandboxes", { ...init, body: { ...body, secure: true, timeout: timeout ?? DEFAULT_TIMEOUT_SECONDS } }),
+        ),
+    );
+    return toAccess(answer, call.operation);
+  }
+
+  async connect(sandboxId: string, timeoutMs: number | undefined, options: RequestOptions): Promise<SandboxAccess> {
+    const call = { ...this.#onSandbox("sandbox.connect", sandboxId, options), isIdempotent: true };
+    const timeout = toSeconds(timeoutMs);
+    const params = { path: { sandboxID: sandboxId } };
+    const answer = await this.#newestRoute(
+      () =>
+        this.#rest.call(call, (client, init) =>
+          client.POST("/v2/sandboxes/{sandboxID}/connect", { ...init, params, body: timeout === undefined ? {} : { timeout } }),
+        ),
+      () =>
+        this.#rest.call(call, (client, init) =>
+          client.POST("/sandboxes/{sandboxID}/connect", { ...init, params, body: { timeout: timeout ?? DEFAULT_TIMEOUT_SECONDS } }),
+        ),
+    );
+    return toAccess(answer, call.operation);
+  }
+
+  async list(options: ListOptions): Promise<Page<SandboxInfo>> {
+    const { query = {} } = options;
+    const call: RestCallOptions = { ...options, operation: "sandbox.list", isIdempotent: true };
+    const { data, response } = await this.#rest.call(call, (client, init) =>
+      client.GET("/v2/sandboxes", {
+        ...init,
+        querySerializer: { array: { style: "form", explode: false } },
+        params: {
+          query: {
+            ...(query.metadata !== undefined && { metadata: encodeMetadata(query.metadata) }),
+            ...(query.state !== undefined && { state: [...query.state] }),
+            ...(query.startedAfter !== undefined && { startedAfter: query.startedAfter.toISOString() }),
+            ...(query.template !== undefined && { template: query.template }),
+            ...(options.order !== undefined && { order: options.order }),
+            ...(options.limit !== undefined && { limit: options.limit }),
+            ...(options.nextToken !== undefined && { nextToken: options.nextToken }),
+          },
+        },
+      }),
+    );
+    if (!Array.isArray(data)) throw new ProtocolError(`${call.operation}: the answer is not a list`, { operation: call.operation });
+    return { items: data.map(toInfo), nextToken: response.headers.get("x-next-token") || undefined };
+  }
+
+  async getInfo(sandboxId: string, options: RequestOptions): Promise<SandboxInfo> {
+    const call = { ...this.#onSandbox("sandbox.getInfo", sandboxId, options), isIdempotent: true };
+    const { data } = await this.#rest.call(call, (client, init) =>
+      client.GET("/sandboxes/{sandboxID}", { ...init, params: { path: { sandboxID: sandboxId } } }),
+    );
+    if (!data?.sandboxID) throw new ProtocolError(`${call.operation}: the answer describes no sandbox`, { operation: call.operation });
+    return toInfo(data);
+  }
+
+  /** False when there was no such sandbox. */
+  async kill(sandboxId: string, options: RequestOptions): Promise<boolean> {
+    const call = { ...this.#onSandbox("sandbox.kill", sandboxId, options), isIdempotent: true };
+    try {
+      await this.#rest.call(call, (client, init) =>
+        client.DELETE("/sandboxes/{sandboxID}", { ...init, params: { path: { sandboxID: sandboxId } } }),
+      );
+      return true;
+    } catch (error) {
+      if (SandboxError.isInstance(error) && error.reason === "sandbox_not_found") return false;
+      throw error;
+    }
+  }
+
+  async setTimeout(sandboxId: string, timeoutMs: number, options: RequestOptions): Promise<void> {
+    const call = { ...this.#onSandbox("sandbox.setTimeout", sandboxId, options), isIdempotent: true };
+    await this.#rest.call(call, (client, init) =>
+      client.POST("/sandboxes/{sandboxID}/timeout", {
+        ...init,
+        params: { path: { sandboxID: sandboxId } },
+        body: { timeout: Math.ceil(timeoutMs / 1000) },
+      }),
+    );
+  }
+
+  #onSandbox(operation: string, sandboxId: string, options: RequestOptions) {
+    return { ...options, operation, sandboxId, notFound: "sandbox_not_found" } as const;
+  }
+
+  /**
+   * Use the newest route and fall back to the older one where the server does not have it.
+   *
+   * Such an answer created nothing, so the second request is safe. Which one works is remembered per base URL.
+   */
+  async #newestRoute<T>(newest: () => Promise<T>, older: () => Promise<T>): Promise<T> {
+    const known = this.#routes.get(this.#baseUrl);
+    if (known === "older") return older();
+    try {
+      const answer = await newest();
+      this.#routes.set(this.#baseUrl, "newest");
+      return answer;
+    } catch (error) {
+      if (known === "newest" || !SandboxError.isInstance(error) || !MISSING_ROUTE_STATUSES.includes(error.statusCode)) throw error;
+    }
+    const answer = await older();
+    this.#routes.set(this.#baseUrl, "older");
+    return answer;
+  }
+}
+
+function toSeconds(timeoutMs: number | undefined): number | undefined {
+  return timeoutMs === undefined ? undefined : Math.ceil(timeoutMs / 1000);
+}
+
+/** Keys and values are encoded here, the pairs by the form encoding, and the whole once more as a query value. */
+function encodeMetadata(metadata: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(metadata).map(([key, value]) => [encodeURIComponent(key), encodeURIComponent(value)]);
+  return new URLSearchParams(pairs).toString();
+}
+
+function toAccess({ data, response }: RestAnswer<Schemas["Sandbox"]>, operation: string): SandboxAccess {
+  if (typeof data?.sandboxID !== "string" || typeof data.envdVersion !== "string") {
+    throw new ProtocolError(`${operation}: the answer describes no sandbox`, { operation });
+  }
+  return {
+    sandboxId: data.sandboxID,
+    templateId: data.templateID,
+    envdVersion: data.envdVersion,
+    accessToken: data.envdAccessToken || undefined,
+    trafficAccessToken: data.trafficAccessToken || undefined,
+    domain: data.domain || undefined,
+    isBinary: response.headers.get("agent-sandbox-encoding") === "binary",
+  };
+}
+
+function toInfo(wire: Schemas["ListedSandbox"] & Partial<Schemas["SandboxDetail"]>): SandboxInfo {
+  return {
+    sandboxId: wire.sandboxID,
+    templateId: wire.templateID,
+    ...(wire.alias !== undefined && { name: wire.alias }),
+    metadata: wire.metadata ?? {},
+    startedAt: new Date(wire.startedAt),
+    endAt: new Date(wire.endAt),
+    state: wire.state,
+    cpuCount: wire.cpuCount,
+    memoryMB: wire.memoryMB,
+    envdVersion: wire.envdVersion,
+    volumeMounts: wire.volumeMounts ?? [],
+    ...(wire.allowInternetAccess != null && { allowInternetAccess: wire.allowInternetAccess }),
+    ...(wire.domain != null && { sandboxDomain: wire.domain }),
+    ...(wire.lifecycle !== undefined && { lifecycle: wire.lifecycle }),
+  };
+}

@@ -1,0 +1,172 @@
+import { Process, Signal } from "../../gen/proto/process/process_pb.js";
+import type { ProcessEvent as WireEvent } from "../../gen/proto/process/process_pb.js";
+import { ProtocolError } from "../errors/error-classes.js";
+import { SandboxError } from "../errors/sandbox-error.js";
+import type { RequestOptions } from "../transport/config.js";
+import type { RpcClient, RpcStream } from "../transport/rpc.js";
+
+/** A running process. */
+export interface ProcessInfo {
+  readonly pid: number;
+  readonly tag?: string;
+  readonly cmd: string;
+  readonly args: readonly string[];
+  readonly envs: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** Window of a terminal, in characters. */
+export interface PtySize {
+  readonly cols: number;
+  readonly rows: number;
+}
+
+/** A process to start. */
+export interface ProcessSpec {
+  readonly cmd: string;
+  readonly args: readonly string[];
+  readonly envs: Readonly<Record<string, string>>;
+  readonly cwd?: string | undefined;
+  readonly user?: string | undefined;
+  readonly tag?: string | undefined;
+  /** A pipe that stays open for input; without it the process reads end-of-file. Terminals ignore it. */
+  readonly stdin?: boolean | undefined;
+  readonly pty?: PtySize | undefined;
+}
+
+/** What a process wrote, or how it ended. */
+export type ProcessEvent =
+  | { readonly type: "stdout" | "stderr" | "pty"; readonly data: Uint8Array }
+  | { readonly type: "end"; readonly exitCode: number; readonly error: string | undefined };
+
+/** Events of one process. */
+export interface ProcessStream {
+  readonly pid: number;
+  /** Ends after the `end` event; every other end rejects. */
+  readonly events: AsyncIterable<ProcessEvent>;
+  /** Drop the stream, which leaves the process alone: `events` rejects with `reason`. */
+  cancel(reason: unknown): void;
+}
+
+/** Options of a call that opens a stream. */
+export interface ProcessStreamOptions extends RequestOptions {
+  readonly operation: string;
+  /** `0` has no end. */
+  readonly timeoutMs: number;
+}
+
+/** Options of a call that does not. */
+export interface ProcessCallOptions extends RequestOptions {
+  readonly operation: string;
+}
+
+/** The process service of a daemon in domain terms. */
+export class ProcessClient {
+  readonly #rpc: RpcClient;
+
+  constructor(rpc: RpcClient) {
+    this.#rpc = rpc;
+  }
+
+  /** Start a process; resolves when the daemon reported its pid. */
+  async start(spec: ProcessSpec, options: ProcessStreamOptions): Promise<ProcessStream> {
+    const { cwd, tag, pty, stdin } = spec;
+    const stream = await this.#rpc.stream(
+      Process.method.start,
+      {
+        process: { cmd: spec.cmd, args: [...spec.args], envs: { ...spec.envs }, ...(cwd !== undefined && { cwd }) },
+        ...(tag !== undefined && { tag }),
+        ...(pty === undefined ? { stdin: stdin ?? false } : { pty: { size: { ...pty } } }),
+      },
+      { ...options, user: spec.user },
+    );
+    return toProcessStream(stream, options.operation);
+  }
+
+  /** Follow a process from now on. */
+  async attach(pid: number, options: ProcessStreamOptions): Promise<ProcessStream> {
+    const stream = await this.#rpc.stream(Process.method.connect, { process: selectPid(pid) }, { ...options, notFound: "process_not_found" });
+    return toProcessStream(stream, options.operation);
+  }
+
+  async list(options: ProcessCallOptions): Promise<ProcessInfo[]> {
+    const { processes } = await this.#rpc.unary(Process.method.list, {}, { ...options, isIdempotent: true });
+    return processes.map(({ pid, tag, config }) => ({
+      pid,
+      ...(tag !== undefined && { tag }),
+      cmd: config?.cmd ?? "",
+      args: config?.args ?? [],
+      envs: config?.envs ?? {},
+      ...(config?.cwd !== undefined && { cwd: config.cwd }),
+    }));
+  }
+
+  /** Deliver input once; it is never sent again. */
+  async sendInput(pid: number, kind: "stdin" | "pty", data: Uint8Array, options: ProcessCallOptions): Promise<void> {
+    const input = { process: selectPid(pid), input: { input: { case: kind, value: data } } };
+    await this.#rpc.unary(Process.method.sendInput, input, { ...options, notFound: "process_not_found" });
+  }
+
+  async closeStdin(pid: number, options: ProcessCallOptions): Promise<void> {
+    await this.#rpc.unary(
+      Process.method.closeStdin,
+      { process: selectPid(pid) },
+      { ...options, notFound: "process_not_found", isIdempotent: true },
+    );
+  }
+
+  /** Send SIGKILL; false when there was no such process. */
+  async kill(pid: number, options: ProcessCallOptions): Promise<boolean> {
+    try {
+      await this.#rpc.unary(
+        Process.method.sendSignal,
+        { process: selectPid(pid), signal: Signal.SIGKILL },
+        { ...options, notFound: "process_not_found" },
+      );
+      return true;
+    } catch (error) {
+      if (SandboxError.isInstance(error) && error.reason === "process_not_found") return false;
+      throw error;
+    }
+  }
+
+  async resize(pid: number, size: PtySize, options: ProcessCallOptions): Promise<void> {
+    await this.#rpc.unary(
+      Process.method.update,
+      { process: selectPid(pid), pty: { size: { ...size } } },
+      { ...options, notFound: "process_not_found", isIdempotent: true },
+    );
+  }
+}
+
+function selectPid(pid: number) {
+  return { selector: { case: "pid", value: pid } } as const;
+}
+
+function toProcessStream(stream: RpcStream<{ readonly event?: WireEvent | undefined }>, operation: string): ProcessStream {
+  const first = stream.first.event?.event;
+  if (first?.case !== "start") {
+    const error = new ProtocolError(`${operation}: the daemon did not begin with the pid of the process`, { operation });
+    stream.cancel(error);
+    throw error;
+  }
+  return { pid: first.value.pid, events: readEvents(stream.rest, operation), cancel: (reason) => stream.cancel(reason) };
+}
+
+async function* readEvents(
+  messages: AsyncIterable<{ readonly event?: WireEvent | undefined }>,
+  operation: string,
+): AsyncGenerator<ProcessEvent, void, undefined> {
+  let hasEnded = false;
+  for await (const { event } of messages) {
+    const kind = event?.event;
+    // Keepalives and events of a newer daemon carry nothing for us.
+    if (kind?.case === "data" && kind.value.output.case !== undefined) {
+      yield { type: kind.value.output.case, data: kind.value.output.value };
+    } else if (kind?.case === "end") {
+      hasEnded = true;
+      yield { type: "end", exitCode: kind.value.exitCode, error: kind.value.error };
+    }
+  }
+  if (!hasEnded) throw new ProtocolError(`${operation}: the daemon completed the stream without saying how the process ended`, { operation });
+}

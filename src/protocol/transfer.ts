@@ -1,0 +1,209 @@
+import { ProtocolError, UnimplementedError } from "../errors/error-classes.js";
+import { fromReadableStream, toReadableStream } from "../shared/byte-stream.js";
+import type { RequestOptions } from "../transport/config.js";
+import type { DaemonAnswer, DaemonHttp } from "../transport/daemon-http.js";
+import { TimeoutError } from "../errors/error-classes.js";
+import { DAEMON_FEATURES, isVersionAtLeast } from "./daemon-version.js";
+import type { FileBody } from "./file-data.js";
+import { encodeMultipart, isSafeFileName } from "./multipart.js";
+
+/** Options of one transfer. */
+export interface TransferOptions extends RequestOptions {
+  readonly operation: string;
+  readonly user?: string | undefined;
+  /** Compress on the way. */
+  readonly gzip?: boolean | undefined;
+}
+
+/** Options of an upload. */
+export interface UploadOptions extends TransferOptions {
+  readonly metadataHeaders: Readonly<Record<string, string>>;
+  /** `false` asks for the multipart form where the data allows it. */
+  readonly useOctetStream?: boolean | undefined;
+}
+
+/** A file to upload. */
+export interface UploadEntry {
+  readonly path: string;
+  readonly body: FileBody;
+}
+
+/** A file that was written. */
+export interface WriteInfo {
+  readonly name: string;
+  readonly type?: "file";
+  /** Absolute. */
+  readonly path: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/** File content over the daemon's HTTP endpoints; bodies are never held back whole. */
+export class FileTransfer {
+  readonly #http: DaemonHttp;
+  readonly #envdVersion: string;
+
+  constructor(http: DaemonHttp, envdVersion: string) {
+    this.#http = http;
+    this.#envdVersion = envdVersion;
+  }
+
+  /** The whole content. */
+  async read(path: string, options: TransferOptions): Promise<Uint8Array<ArrayBuffer>> {
+    const answer = await this.#open(path, options);
+    try {
+      const isPlain = answer.response.header("content-encoding") === undefined;
+      const bytes = isPlain ? await answer.response.bytes() : await collect(decode(answer));
+      return bytes as Uint8Array<ArrayBuffer>; // no client gives shared memory
+    } catch (error) {
+      throw await answer.explain(error);
+    } finally {
+      answer.deadline[Symbol.dispose]();
+    }
+  }
+
+  /** The content as it comes. `idleTimeoutMs` ends a transfer that stands still for that long; `0` never. */
+  async readStream(path: string, options: TransferOptions & { readonly idleTimeoutMs: number }): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+    const answer = await this.#open(path, options);
+    answer.deadline.stopTimer();
+    return toReadableStream(readChunks(answer, options));
+  }
+
+  /** Write files; one element per entry, in order. */
+  async write(entries: readonly UploadEntry[], options: UploadOptions): Promise<WriteInfo[]> {
+    const hasOctetStream = isVersionAtLeast(this.#envdVersion, DAEMON_FEATURES.octetStreamUpload);
+    if (options.gzip && !hasOctetStream) throw this.#tooOld(options.operation, "compressed uploads");
+    const hasStream = entries.some(({ body }) => !(body instanceof Uint8Array));
+    const isSingle = entries.length === 1 && options.useOctetStream !== false;
+    const hasOddName = entries.length > 1 && !entries.every(({ path }) => isSafeFileName(path));
+    if (hasOctetStream && (options.gzip || hasStream || options.useOctetStream || isSingle || hasOddName)) {
+      const written: WriteInfo[] = [];
+      for (const entry of entries) written.push(...(await this.#writeRaw(entry, options)));
+      return written;
+    }
+    return this.#writeMultipart(entries, options);
+  }
+
+  async #writeRaw({ path, body }: UploadEntry, options: UploadOptions): Promise<WriteInfo[]> {
+    return this.#post(
+      path,
+      {
+        "content-type": "application/octet-stream",
+        ...(options.gzip && { "content-encoding": "gzip" }),
+        ...options.metadataHeaders,
+      },
+      options.gzip ? compress(body) : body,
+      options,
+    );
+  }
+
+  async #writeMultipart(entries: readonly UploadEntry[], options: UploadOptions): Promise<WriteInfo[]> {
+    const { contentType, body } = encodeMultipart(entries);
+    const path = entries.length === 1 ? entries[0]?.path : undefined;
+    return this.#post(path, { "content-type": contentType, ...options.metadataHeaders }, body, options);
+  }
+
+  async #post(path: string | undefined, headers: Record<string, string>, body: FileBody, options: UploadOptions): Promise<WriteInfo[]> {
+    const { operation, signal, requestTimeoutMs } = options;
+    const target = toTarget(path, options.user);
+    const answer = await this.#http.send({ operation, method: "POST", target, headers, body, signal, requestTimeoutMs, notFound: "file_not_found" });
+    try {
+      const written: unknown = JSON.parse(new TextDecoder().decode(await answer.response.bytes()));
+      if (!Array.isArray(written)) throw new SyntaxError("not a list");
+      return written as WriteInfo[]; // the contract's shape; unknown fields of newer daemons stay
+    } catch (error) {
+      if (error instanceof SyntaxError) throw new ProtocolError(`${operation}: the daemon's answer is not the list of written files`, { operation, cause: error });
+      throw await answer.explain(error);
+    } finally {
+      answer.deadline[Symbol.dispose]();
+    }
+  }
+
+  async #open(path: string, options: TransferOptions): Promise<DaemonAnswer> {
+    const { operation, signal, requestTimeoutMs } = options;
+    const answer = await this.#http.send({
+      operation,
+      method: "GET",
+      target: toTarget(path, options.user),
+      headers: { "accept-encoding": options.gzip ? "gzip" : "identity" },
+      signal,
+      requestTimeoutMs,
+      notFound: "file_not_found",
+    });
+    await assertIsFile(answer, operation);
+    return answer;
+  }
+
+  #tooOld(operation: string, what: string): UnimplementedError {
+    return new UnimplementedError(`${operation}: the daemon (version ${this.#envdVersion}) is too old for ${what}; rebuild the template`, { operation });
+  }
+}
+
+function toTarget(path: string | undefined, user: string | undefined): string {
+  const query = new URLSearchParams({ ...(path !== undefined && { path }), ...(user !== undefined && { username: user }) });
+  return `/files?${query}`;
+}
+
+/**
+ * A proxy on the way may answer an error with status 200. A file carries a Content-Disposition header, such an error does not.
+ */
+async function assertIsFile({ response, deadline }: DaemonAnswer, operation: string): Promise<void> {
+  const isJson = response.header("content-type")?.startsWith("application/json") ?? false;
+  if (!isJson || response.header("content-disposition") !== undefined) return;
+  deadline[Symbol.dispose]();
+  throw new ProtocolError(`${operation}: the answer is not a file (it is JSON without a file name)`, { operation });
+}
+
+async function* readChunks(
+  answer: DaemonAnswer,
+  { operation, idleTimeoutMs }: TransferOptions & { readonly idleTimeoutMs: number },
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const toIdleTimeout = () =>
+    new TimeoutError(`${operation}: no byte came for streamIdleTimeoutMs (${idleTimeoutMs} ms)`, { operation, timeout: "request" });
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const watch = () => {
+    if (idleTimeoutMs > 0) timer = setTimeout(() => answer.deadline.abort(toIdleTimeout()), Math.min(idleTimeoutMs, 2 ** 31 - 1));
+  };
+  try {
+    watch();
+    for await (const chunk of decode(answer)) {
+      clearTimeout(timer);
+      yield chunk;
+      watch();
+    }
+  } catch (error) {
+    throw await answer.explain(error);
+  } finally {
+    clearTimeout(timer);
+    answer.deadline[Symbol.dispose]();
+  }
+}
+
+function decode({ response }: DaemonAnswer): AsyncIterable<Uint8Array> {
+  if (response.header("content-encoding") !== "gzip") return response.body;
+  return fromReadableStream(toReadableStream(response.body).pipeThrough(new DecompressionStream("gzip")));
+}
+
+function compress(body: FileBody): AsyncIterable<Uint8Array> {
+  const source = body instanceof Uint8Array ? once(body) : body;
+  return fromReadableStream(toReadableStream(source).pipeThrough(new CompressionStream("gzip")));
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
+  yield bytes;
+}
+
+async function collect(source: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of source) {
+    chunks.push(chunk);
+    sizeBytes += chunk.length;
+  }
+  const all = new Uint8Array(sizeBytes);
+  let offset = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return all;
+}

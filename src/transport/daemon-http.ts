@@ -1,0 +1,111 @@
+import type { ErrorReason } from "../errors/reason.js";
+import { Deadline } from "./deadline.js";
+import type { HttpBody, HttpClient, HttpResponse } from "./http.js";
+import type { SafeLogger } from "./logger.js";
+import { sendWithRetry } from "./retry.js";
+import { ConnectionError } from "../errors/error-classes.js";
+import { SandboxError } from "../errors/sandbox-error.js";
+import { type CallContext, errorFromResponse, optionsOf, toSandboxGoneError } from "./wire-errors.js";
+
+/** How to reach the HTTP endpoints of one daemon. */
+export interface DaemonHttpOptions {
+  readonly http: HttpClient;
+  readonly baseUrl: string;
+  /** Sent with every request: routing and access token. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly sandboxId: string;
+  readonly requestTimeoutMs: number;
+  readonly retries: number;
+  readonly logger: SafeLogger;
+}
+
+/** One request. */
+export interface DaemonRequest {
+  readonly operation: string;
+  readonly method: "GET" | "POST";
+  /** Path and query. */
+  readonly target: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly body?: HttpBody | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly requestTimeoutMs?: number | undefined;
+  readonly notFound?: ErrorReason | undefined;
+}
+
+/** A success whose body has yet to be read. */
+export interface DaemonAnswer {
+  readonly response: HttpResponse;
+  /** The caller's signal; the request timeout no longer counts once the body is streamed. */
+  readonly deadline: Deadline;
+  /** The typed error for a failure while the body is read. */
+  explain(error: unknown): Promise<unknown>;
+}
+
+const PROBE_TIMEOUT_MS = 5_000;
+
+/** HTTP requests to one daemon. */
+export class DaemonHttp {
+  readonly #options: DaemonHttpOptions;
+
+  constructor(options: DaemonHttpOptions) {
+    this.#options = options;
+  }
+
+  /** Send a request; resolves with a success and rejects with a typed error. The caller disposes the deadline. */
+  async send(request: DaemonRequest): Promise<DaemonAnswer> {
+    const { http, baseUrl, headers, sandboxId, requestTimeoutMs, retries, logger } = this.#options;
+    const context: CallContext = { operation: request.operation, sandboxId, notFound: request.notFound, peer: "daemon" };
+    const isStreamed = typeof request.body === "object" && !(request.body instanceof Uint8Array);
+    const deadline = new Deadline({
+      operation: request.operation,
+      signal: request.signal,
+      // An upload lasts as long as its source; only an explicit limit ends it.
+      requestTimeoutMs: request.requestTimeoutMs ?? (isStreamed ? 0 : requestTimeoutMs),
+      sandboxId,
+    });
+    try {
+      const response = await sendWithRetry(
+        http,
+        {
+          method: request.method,
+          url: baseUrl + request.target,
+          headers: { ...headers, ...request.headers },
+          body: request.body,
+          signal: deadline.signal,
+          isIdempotent: request.method === "GET",
+        },
+        { retries: isStreamed ? 0 : retries, isResilient: false },
+        deadline.endsAtMs,
+      );
+      logger.info("request", { operation: request.operation, status: response.status, sandboxId });
+      if (response.status < 200 || response.status >= 300) throw await errorFromResponse(response, context, deadline.signal);
+      return { response, deadline, explain: (error) => this.#explain(context, deadline, error) };
+    } catch (error) {
+      const failure = await this.#explain(context, deadline, error);
+      deadline[Symbol.dispose]();
+      throw failure;
+    }
+  }
+
+  /** Status of `GET /health`; `undefined` when nothing answers. */
+  async probeHealth(): Promise<number | undefined> {
+    const { http, baseUrl, headers } = this.#options;
+    try {
+      const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
+      const response = await http({ method: "GET", url: `${baseUrl}/health`, headers, signal, isIdempotent: true });
+      await response.bytes();
+      return response.status;
+    } catch {
+      // No answer is an answer here: the caller reports the failure that it already has.
+      return undefined;
+    }
+  }
+
+  async #explain(context: CallContext, deadline: Deadline, error: unknown): Promise<unknown> {
+    if (deadline.signal.aborted) return deadline.signal.reason;
+    if (!SandboxError.isInstance(error) || error.reason !== "connection") return error;
+    this.#options.logger.error("request failed", { operation: context.operation, reason: error.reason, sandboxId: context.sandboxId });
+    if ((await this.probeHealth()) === 502) return toSandboxGoneError(context, { cause: error, isInFlight: true });
+    return new ConnectionError(`${context.operation}: ${error.message}`, { ...optionsOf(context), cause: error.cause ?? error });
+  }
+}

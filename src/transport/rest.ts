@@ -1,0 +1,125 @@
+import createClient, { type Client } from "openapi-fetch";
+import type { paths } from "../../gen/openapi/lifecycle.js";
+import { AuthenticationError, ProtocolError } from "../errors/error-classes.js";
+import type { ErrorReason } from "../errors/reason.js";
+import { SandboxError } from "../errors/sandbox-error.js";
+import { VERSION } from "../shared/version.js";
+import { Deadline } from "./deadline.js";
+import type { HttpClient } from "./http.js";
+import type { SafeLogger } from "./logger.js";
+import { sendWithRetry } from "./retry.js";
+import { type CallContext, errorFromResponse, optionsOf } from "./wire-errors.js";
+
+/** How to reach the control plane. */
+export interface RestOptions {
+  readonly http: HttpClient;
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  readonly apiHeaders: Readonly<Record<string, string>>;
+  readonly requestTimeoutMs: number;
+  readonly retries: number;
+  readonly logger: SafeLogger;
+}
+
+/** One call. */
+export interface RestCallOptions {
+  /** `namespace.method`, for errors. */
+  readonly operation: string;
+  readonly signal?: AbortSignal | undefined;
+  readonly requestTimeoutMs?: number | undefined;
+  readonly sandboxId?: string | undefined;
+  /** What 404 means here. */
+  readonly notFound?: ErrorReason | undefined;
+  /** The server may see the call twice without harm. */
+  readonly isIdempotent: boolean;
+}
+
+/** What the typed client needs for one call: it carries the deadline, the retries and the errors. */
+export interface RestInit {
+  readonly fetch: (request: Request) => Promise<Response>;
+}
+
+/** What is left of an answer once its errors are thrown. */
+export interface RestAnswer<T> {
+  /** Absent when the body was empty. */
+  readonly data: T | undefined;
+  readonly response: Response;
+}
+
+/** Calls to the control plane, typed by the contract. Every failure rejects with a typed error or the abort reason. */
+export interface RestClient {
+  call<T>(
+    options: RestCallOptions,
+    send: (client: Client<paths>, init: RestInit) => Promise<{ data?: T; response: Response }>,
+  ): Promise<RestAnswer<T>>;
+}
+
+/** Open a client for the control plane. */
+export function createRestClient(rest: RestOptions): RestClient {
+  const client = createClient<paths>({ baseUrl: rest.baseUrl });
+  return {
+    call: async (options, send) => {
+      const context: CallContext = { ...options, peer: "control" };
+      if (!rest.apiKey) {
+        throw new AuthenticationError(`${options.operation} needs an API key: pass apiKey or set AGENT_SANDBOX_API_KEY`, optionsOf(context));
+      }
+      using deadline = new Deadline({ ...options, requestTimeoutMs: options.requestTimeoutMs ?? rest.requestTimeoutMs });
+      try {
+        const { data, response } = await send(client, { fetch: (request) => exchange(rest, options, context, deadline, request) });
+        return { data, response };
+      } catch (error) {
+        if (deadline.signal.aborted) throw deadline.signal.reason;
+        if (SandboxError.isInstance(error)) throw error;
+        throw new ProtocolError(`${options.operation}: the answer cannot be understood`, { ...optionsOf(context), cause: error });
+      }
+    },
+  };
+}
+
+async function exchange(
+  rest: RestOptions,
+  options: RestCallOptions,
+  context: CallContext,
+  deadline: Deadline,
+  request: Request,
+): Promise<Response> {
+  const startedAtMs = Date.now();
+  const hasBody = request.body !== null;
+  const answer = await sendWithRetry(
+    rest.http,
+    {
+      method: request.method,
+      url: request.url,
+      headers: {
+        ...rest.apiHeaders,
+        ...Object.fromEntries(request.headers),
+        "x-api-key": rest.apiKey ?? "",
+        "user-agent": `agent-sandbox-js/${VERSION}`,
+      },
+      body: hasBody ? await request.text() : undefined,
+      signal: deadline.signal,
+      isIdempotent: options.isIdempotent,
+    },
+    { retries: rest.retries },
+    deadline.endsAtMs,
+  );
+  const { pathname } = new URL(request.url);
+  const facts = { method: request.method, path: pathname, status: answer.status, durationMs: Date.now() - startedAtMs };
+  if (answer.status < 200 || answer.status >= 300) {
+    rest.logger.error("request failed", facts);
+    throw await errorFromResponse(answer, context, deadline.signal);
+  }
+  rest.logger.info("request", facts);
+  const bytes = await answer.bytes();
+  const headers: [string, string][] = [];
+  for (const name of PASSED_HEADERS) {
+    const value = answer.header(name);
+    if (value !== undefined) headers.push([name, value]);
+  }
+  // A Response of an empty success must not have a body at all.
+  const isEmpty = bytes.length === 0;
+  return new Response(isEmpty ? null : (bytes as Uint8Array<ArrayBuffer>), { status: isEmpty ? 204 : answer.status, headers });
+}
+
+/** The answer headers that the layers above read. */
+const PASSED_HEADERS = ["content-type", "x-next-token", "agent-sandbox-encoding"];
