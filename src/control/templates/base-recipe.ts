@@ -1,0 +1,81 @@
+import { createHash } from "node:crypto";
+import type { DebianSources } from "./debian-sources.js";
+
+/** Packages of `base` beside Debian's essential ones. */
+const PACKAGES = [
+  "bash",
+  "ca-certificates",
+  "curl",
+  "git",
+  "iproute2",
+  "less",
+  "procps",
+  "python3",
+  "python3-pip",
+  "python3-venv",
+  "sudo",
+  "unzip",
+];
+
+/** Kept out while unpacking; the licences in /usr/share/doc stay. */
+const EXCLUDED_PATHS = ["/usr/share/man/*", "/usr/share/doc/*", "/usr/share/info/*", "/usr/share/locale/*", "/usr/share/lintian/*"];
+const INCLUDED_PATHS = ["/usr/share/doc/*/copyright", "/usr/share/locale/locale.alias"];
+
+/** Shell script that finishes the unpacked root file system in `$1`: user, names, and nothing of this machine's own settings. */
+export const FINISH_SCRIPT = `set -e
+chroot "$1" useradd --create-home --uid 1000 --user-group --shell /bin/bash user
+printf 'user ALL=(ALL:ALL) NOPASSWD: ALL\\n' > "$1/etc/sudoers.d/user"
+chmod 0440 "$1/etc/sudoers.d/user"
+ln -s python3 "$1/usr/bin/python"
+ln -s /opt/agent-sandbox/node "$1/usr/local/bin/node"
+mkdir -p "$1/opt/agent-sandbox"
+printf 'LANG=C.UTF-8\\n' > "$1/etc/default/locale"
+printf '127.0.0.1\\tlocalhost\\n::1\\tlocalhost ip6-localhost ip6-loopback\\n' > "$1/etc/hosts"
+rm -f "$1/etc/resolv.conf" "$1/etc/hostname" "$1/etc/apt/apt.conf.d/99mmdebstrap"
+printf 'nameserver 127.0.0.1\\noptions timeout:1 attempts:1\\n' > "$1/etc/resolv.conf"
+sed -i 's#//[^/@ ]*@#//#' "$1/etc/apt/sources.list"
+find "$1/dev" "$1/tmp" "$1/run" -mindepth 1 -delete
+rm -rf "$1"/var/log/* "$1"/var/cache/debconf/*-old "$1"/var/lib/dpkg/*-old
+: > "$1/etc/machine-id"
+`;
+
+const APT_OPTIONS_OF_THE_MACHINE = /^Acquire::(https?|ftp|Check-Valid-Until|Check-Date|Retries|ForceIPv[46])\b/i;
+
+/** What the build of `base` runs. */
+export interface BaseRecipe {
+  readonly args: readonly string[];
+  /** Goes to standard input: the package sources. */
+  readonly input: string;
+  /** Equal for equal content of the template, whatever the machine's mirrors are. */
+  readonly fingerprint: string;
+}
+
+/**
+ * The mmdebstrap call that builds `base` in `target`.
+ *
+ * @param aptConfig output of `apt-config dump`: proxies and the like reach the build, but not the template.
+ */
+export function createBaseRecipe(target: string, sources: DebianSources, aptConfig: string): BaseRecipe {
+  const fixed = [
+    "--variant=minbase",
+    "--format=directory",
+    "--mode=root",
+    ...EXCLUDED_PATHS.map((path) => `--dpkgopt=path-exclude=${path}`),
+    ...INCLUDED_PATHS.map((path) => `--dpkgopt=path-include=${path}`),
+    "--dpkgopt=force-unsafe-io",
+    '--aptopt=APT::Install-Recommends "false"',
+    `--include=${PACKAGES.join(",")}`,
+  ];
+  const machine = aptConfig
+    .split("\n")
+    .filter((line) => APT_OPTIONS_OF_THE_MACHINE.test(line) && !line.endsWith(' "";'))
+    .map((line) => `--aptopt=${line.replace(/;$/, "")}`);
+  return {
+    args: [...fixed, ...machine, sources.codename, target, "-"],
+    input: `${sources.lines.join("\n")}\n`,
+    fingerprint: createHash("sha256")
+      .update(JSON.stringify([fixed, FINISH_SCRIPT, sources.codename]))
+      .digest("hex")
+      .slice(0, 16),
+  };
+}

@@ -1,0 +1,143 @@
+import { execFile, spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { FailedPreconditionError } from "../../errors/error-classes.js";
+import type { IdRange } from "../drivers/oci/id-range.js";
+import { type BaseRecipe, createBaseRecipe, FINISH_SCRIPT } from "./base-recipe.js";
+import { copyNpm } from "./copy-npm.js";
+import { readDebianSources } from "./debian-sources.js";
+import { shiftOwnership } from "./shift-ownership.js";
+import { withLock } from "./staging-lock.js";
+import { createTemplateId } from "./template-id.js";
+import { DEFAULT_TAG } from "./template-reference.js";
+import type { ResolvedTemplate, TemplateStore } from "./template-store.js";
+
+/** Name under which the template is found. */
+export const BASE_ALIAS = "base";
+
+/** Where and how `base` is built. */
+export interface BuildBaseOptions {
+  readonly store: TemplateStore;
+  readonly templatesDir: string;
+  readonly idRange: IdRange;
+  /** Receives a line when something happens. */
+  readonly onProgress: (line: string) => void;
+}
+
+const STAGING_PREFIX = ".building-";
+const LOCK_NAME = ".build.lock";
+const KEPT_OUTPUT_LINES = 15;
+
+const run = promisify(execFile);
+
+/** The `base` that is there, when it is what this version of the product would build. */
+export function findCurrentBase(store: TemplateStore, idRange: IdRange): ResolvedTemplate | undefined {
+  const { fingerprint } = createBaseRecipe("", readDebianSources(), "");
+  return findBase(store, (base) => base.recipe === fingerprint && base.hostIdBase === idRange.base);
+}
+
+/**
+ * Build `base` from the machine's own package sources and put it in place in one step; a build that is current already is returned at once.
+ *
+ * A build that was killed leaves only a staging directory, which the next one removes.
+ *
+ * @throws {@link FailedPreconditionError} the build failed; the message ends with its last output.
+ */
+export async function buildBase(options: BuildBaseOptions): Promise<ResolvedTemplate> {
+  const { store, templatesDir, idRange, onProgress } = options;
+  return withLock(
+    templatesDir,
+    LOCK_NAME,
+    async () => {
+      removeLeftovers(templatesDir);
+      const current = findCurrentBase(store, idRange);
+      if (current !== undefined) return current;
+      const templateId = findBase(store, () => true)?.templateId ?? createTemplateId();
+      const buildId = createTemplateId();
+      const staging = join(templatesDir, `${STAGING_PREFIX}${buildId}`);
+      const rootfs = join(staging, "rootfs");
+      try {
+        mkdirSync(staging, { recursive: true, mode: 0o711 });
+        chmodSync(staging, 0o711);
+        const recipe = createBaseRecipe(rootfs, readDebianSources(), await readAptConfig());
+        await runMmdebstrap(recipe, onProgress);
+        await run("sh", ["-c", FINISH_SCRIPT, "sh", rootfs]);
+        if (!copyNpm(rootfs)) onProgress("no npm package on this machine: the template has node without npm");
+        onProgress("giving the files to the sandbox's ids");
+        shiftOwnership(rootfs, idRange);
+        const build = {
+          templateId,
+          buildId,
+          hostIdBase: idRange.base,
+          cpuCount: 2,
+          memoryMb: 1024,
+          createdAt: new Date().toISOString(),
+          recipe: recipe.fingerprint,
+        };
+        return store.publish(staging, build, { aliases: [BASE_ALIAS], tag: DEFAULT_TAG });
+      } finally {
+        rmSync(staging, { recursive: true, force: true });
+      }
+    },
+    () => onProgress("another process is building a template; waiting for it"),
+  );
+}
+
+function findBase(store: TemplateStore, isWanted: (base: ResolvedTemplate) => boolean): ResolvedTemplate | undefined {
+  return store.list().find((template) => template.aliases.includes(BASE_ALIAS) && isWanted(template));
+}
+
+function removeLeftovers(templatesDir: string): void {
+  if (!existsSync(templatesDir)) return;
+  for (const name of readdirSync(templatesDir).filter((entry) => entry.startsWith(STAGING_PREFIX))) {
+    rmSync(join(templatesDir, name), { recursive: true, force: true });
+  }
+}
+
+async function readAptConfig(): Promise<string> {
+  const { stdout } = await run("apt-config", ["dump"]);
+  return stdout;
+}
+
+/**
+ * Own mount and pid namespaces take mmdebstrap's mounts and processes away with it, and it dies with this process, so a killed build
+ * leaves nothing but files.
+ */
+async function runMmdebstrap({ args, input }: BaseRecipe, onProgress: (line: string) => void): Promise<void> {
+  const isolation = [
+    "--pdeathsig",
+    "KILL",
+    "unshare",
+    "--mount",
+    "--propagation",
+    "private",
+    "--pid",
+    "--fork",
+    "--kill-child",
+    "--mount-proc",
+  ];
+  const child = spawn("setpriv", [...isolation, "mmdebstrap", ...args], {
+    stdio: ["pipe", "ignore", "pipe"],
+    env: { ...process.env, LC_ALL: "C.UTF-8" },
+  });
+  const exited = new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", resolve);
+  });
+  child.stdin.on("error", () => {});
+  child.stdin.end(input);
+  const lastLines: string[] = [];
+  for await (const line of createInterface({ input: child.stderr })) {
+    lastLines.push(line);
+    if (lastLines.length > KEPT_OUTPUT_LINES) lastLines.shift();
+    if (line.startsWith("I: ")) onProgress(line.slice(3));
+  }
+  const code = await exited;
+  if (code !== 0) {
+    throw new FailedPreconditionError(
+      `mmdebstrap could not build the base template (exit code ${code}); the last lines of its output:\n${lastLines.join("\n")}`,
+    );
+  }
+}
