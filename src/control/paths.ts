@@ -1,13 +1,14 @@
-import { chmodSync, mkdirSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { PLATFORM_FILE_NAME, PLATFORM_LOCK_NAME, PLATFORM_LOG_NAME, platformDirs } from "../shared/platform-dirs.js";
+import { FailedPreconditionError } from "../errors/error-classes.js";
+import { PLATFORM_FILE_NAME, PLATFORM_LOCK_NAME, PLATFORM_LOG_NAME, type PlatformUser, platformDirs } from "../shared/platform-dirs.js";
 
 /** Every file and directory that the local platform has on the host. */
 export interface PlatformPaths {
   /** Survives a reboot: templates, sandbox layers, the database, the API key. */
   readonly dataDir: string;
-  /** Gone after a reboot: what only concerns the running platform. */
+  /** Empty after a reboot: what only concerns the running platform. */
   readonly runDir: string;
   /** `<templateId>/<buildId>/` with `rootfs/` and `template.json`. */
   readonly templatesDir: string;
@@ -26,23 +27,9 @@ export interface PlatformPaths {
   readonly logFile: string;
 }
 
-/** What {@link resolvePaths} looks at; the process's own by default. */
-export interface PathSources {
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  readonly uid?: number;
-  readonly home?: string;
-}
-
-/**
- * Compute the paths without touching the disk.
- *
- * `AGENT_SANDBOX_DATA_DIR` and `AGENT_SANDBOX_RUN_DIR` override the two roots.
- */
-export function resolvePaths(sources: PathSources = {}): PlatformPaths {
-  const env = sources.env ?? process.env;
-  const uid = sources.uid ?? process.getuid?.();
-  const home = sources.home ?? homedir();
-  const dirs = platformDirs({ env, uid, homeDir: home });
+/** Compute the paths without touching the disk; the parts that are not given are this process's own. */
+export function resolvePaths(user: Partial<PlatformUser> = {}): PlatformPaths {
+  const dirs = platformDirs({ env: process.env, uid: process.getuid?.(), homeDir: homedir(), ...user });
   const dataDir = resolve(dirs.dataDir);
   const runDir = resolve(dirs.runDir);
   return {
@@ -64,6 +51,8 @@ export function resolvePaths(sources: PathSources = {}): PlatformPaths {
  * Make the directories with their modes.
  *
  * The data directories are 0711: the kernel walks through them with the ids of a sandbox, which own nothing here. The run directory is 0700.
+ *
+ * @throws {@link FailedPreconditionError} one of the roots belongs to another user.
  */
 export function preparePaths(paths: PlatformPaths): void {
   for (const directory of [paths.dataDir, paths.templatesDir, paths.sandboxesDir, paths.runtimeDir]) ensureDirectory(directory, 0o711);
@@ -71,7 +60,14 @@ export function preparePaths(paths: PlatformPaths): void {
 }
 
 function ensureDirectory(directory: string, mode: number): void {
-  mkdirSync(directory, { recursive: true, mode: 0o711 });
+  mkdirSync(directory, { recursive: true, mode });
+  const uid = process.getuid?.();
+  // A directory in a shared temporary directory may have been made by somebody else first.
+  if (uid !== undefined && lstatSync(directory).uid !== uid) {
+    throw new FailedPreconditionError(
+      `${directory} belongs to another user; remove it, or set AGENT_SANDBOX_DATA_DIR and AGENT_SANDBOX_RUN_DIR`,
+    );
+  }
   // mkdir subtracts the umask and leaves an existing directory as it is.
   chmodSync(directory, mode);
 }

@@ -6,17 +6,21 @@ import type { OnTimeout, SandboxRecord } from "./sandbox-record.js";
 import type { SandboxState } from "./state-machine.js";
 import { migrate } from "./store-schema.js";
 
-/** Which records {@link Store.list} gives. */
-export interface ListQuery {
+/** What the records of a list have in common. */
+export interface ListFilter {
   readonly states: readonly SandboxState[];
-  readonly order: "asc" | "desc";
   /** Every pair must be there. */
-  readonly metadata?: Readonly<Record<string, string>>;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** Inclusive. */
-  readonly startedAfter?: Date;
-  readonly templateId?: string;
+  readonly startedAfter?: Date | undefined;
+  readonly templateId?: string | undefined;
+}
+
+/** One page of a list. */
+export interface ListQuery extends ListFilter {
+  readonly order: "asc" | "desc";
   /** The last record of the page before. */
-  readonly after?: ListPosition;
+  readonly after?: ListPosition | undefined;
   readonly limit: number;
 }
 
@@ -82,20 +86,7 @@ export class Store {
 
   /** Sorted by start in `order`, then by id ascending. */
   list(query: ListQuery): SandboxRecord[] {
-    const conditions = [`state IN (${query.states.map(() => "?").join(", ")})`];
-    const values: SQLInputValue[] = [...query.states];
-    for (const [key, value] of Object.entries(query.metadata ?? {})) {
-      conditions.push("EXISTS (SELECT 1 FROM json_each(metadata) AS pair WHERE pair.key = ? AND pair.value = ?)");
-      values.push(key, value);
-    }
-    if (query.startedAfter !== undefined) {
-      conditions.push("started_at_ms >= ?");
-      values.push(query.startedAfter.getTime());
-    }
-    if (query.templateId !== undefined) {
-      conditions.push("template_id = ?");
-      values.push(query.templateId);
-    }
+    const { conditions, values } = toConditions(query);
     if (query.after !== undefined) {
       const startedAtMs = query.after.startedAt.getTime();
       conditions.push(`(started_at_ms ${query.order === "asc" ? ">" : "<"} ? OR (started_at_ms = ? AND id > ?))`);
@@ -108,17 +99,37 @@ export class Store {
       .map(fromRow);
   }
 
-  all(): SandboxRecord[] {
-    return this.#database.prepare("SELECT * FROM sandboxes").all().map(fromRow);
+  count(filter: ListFilter): number {
+    const { conditions, values } = toConditions(filter);
+    const row = this.#database.prepare(`SELECT count(*) AS n FROM sandboxes WHERE ${conditions.join(" AND ")}`).get(...values);
+    return Number(row?.n ?? 0);
   }
 
-  count(state: SandboxState): number {
-    return Number(this.#database.prepare("SELECT count(*) AS n FROM sandboxes WHERE state = ?").get(state)?.n ?? 0);
+  all(): SandboxRecord[] {
+    return this.#database.prepare("SELECT * FROM sandboxes").all().map(fromRow);
   }
 
   close(): void {
     this.#database.close();
   }
+}
+
+function toConditions(filter: ListFilter): { readonly conditions: string[]; readonly values: SQLInputValue[] } {
+  const conditions = [`state IN (${filter.states.map(() => "?").join(", ")})`];
+  const values: SQLInputValue[] = [...filter.states];
+  for (const [key, value] of Object.entries(filter.metadata ?? {})) {
+    conditions.push("EXISTS (SELECT 1 FROM json_each(metadata) AS pair WHERE pair.key = ? AND pair.value = ?)");
+    values.push(key, value);
+  }
+  if (filter.startedAfter !== undefined) {
+    conditions.push("started_at_ms >= ?");
+    values.push(filter.startedAfter.getTime());
+  }
+  if (filter.templateId !== undefined) {
+    conditions.push("template_id = ?");
+    values.push(filter.templateId);
+  }
+  return { conditions, values };
 }
 
 function toParameters(record: SandboxRecord): Record<string, SQLInputValue> {

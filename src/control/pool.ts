@@ -1,0 +1,153 @@
+import { isDaemonAlive } from "./daemon-client.js";
+import type { Driver, Instance } from "./drivers/driver.js";
+import { Lifeline } from "./lifeline.js";
+import { type Logger, messageOf } from "./logger.js";
+import { createSandboxId } from "./sandbox-id.js";
+import type { StartTemplate, TemplateResolver } from "./template-resolver.js";
+
+/** A started sandbox that belongs to nobody yet; its id becomes the sandbox's id. */
+export interface PoolEntry {
+  readonly instance: Instance;
+  readonly lifeline: Lifeline;
+}
+
+export interface WarmPoolOptions {
+  readonly driver: Driver;
+  readonly templates: TemplateResolver;
+  readonly logger: Logger;
+  /** Template that is kept warm. */
+  readonly template: string;
+  /** Entries to keep; 0 turns the pool off. */
+  readonly size: number;
+  /** Milliseconds without a creation before the pool fills up again, so that it never competes with the request that emptied it. */
+  readonly refillDelayMs: number;
+  /** True while a creation is under way. */
+  readonly isBusy: () => boolean;
+}
+
+const READY_TIMEOUT_MS = 15_000;
+/** After a failed fill (no template yet, no runtime) the next try waits this long. */
+const RETRY_MS = 30_000;
+
+interface Warm extends PoolEntry {
+  readonly buildId: string;
+}
+
+/** Keeps a few sandboxes of one template running, so that a creation only has to hand one over. */
+export class WarmPool {
+  readonly #options: WarmPoolOptions;
+  readonly #ready: Warm[] = [];
+  /** Ids from before the start until after the end of every instance of the pool. */
+  readonly #owned = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #filling: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(options: WarmPoolOptions) {
+    this.#options = options;
+  }
+
+  /** Begin to fill, a moment later. */
+  start(): void {
+    this.#schedule(this.#options.refillDelayMs);
+  }
+
+  /** Entries that can be taken now. */
+  get readyCount(): number {
+    return this.#ready.length;
+  }
+
+  /** True while `id` is an instance of the pool. */
+  owns(id: string): boolean {
+    return this.#owned.has(id);
+  }
+
+  /** Hand over an entry of exactly this build, or `undefined` when there is none. */
+  take(template: StartTemplate): PoolEntry | undefined {
+    const index = this.#ready.findIndex((entry) => entry.buildId === template.buildId);
+    const [entry] = index < 0 ? [] : this.#ready.splice(index, 1);
+    if (entry !== undefined) this.#owned.delete(entry.instance.id);
+    this.#schedule(this.#options.refillDelayMs);
+    return entry;
+  }
+
+  /** Destroy every entry. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#filling;
+    await Promise.all(this.#ready.splice(0).map((entry) => this.#discard(entry)));
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#isClosed || this.#options.size === 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#filling ??= this.#fill().finally(() => {
+        this.#filling = undefined;
+      });
+    }, delayMs).unref();
+  }
+
+  async #fill(): Promise<void> {
+    const { templates, template, size, refillDelayMs, isBusy, logger } = this.#options;
+    try {
+      const build = templates.resolve(template);
+      await this.#dropOtherBuilds(build.buildId);
+      while (!this.#isClosed && this.#ready.length < size) {
+        if (isBusy()) {
+          this.#schedule(refillDelayMs);
+          return;
+        }
+        await this.#add(build);
+      }
+    } catch (error) {
+      logger.warn("pool.fill_failed", { message: messageOf(error), retryAfterMs: RETRY_MS });
+      this.#schedule(RETRY_MS);
+    }
+  }
+
+  async #add(build: StartTemplate): Promise<void> {
+    const id = createSandboxId();
+    this.#owned.add(id);
+    let instance: Instance | undefined;
+    try {
+      instance = await this.#options.driver.create({ id, templateDir: build.dir, limits: build.limits });
+      if (!(await isDaemonAlive(instance, READY_TIMEOUT_MS))) throw new Error(`the daemon of pool entry "${id}" did not answer`);
+    } catch (error) {
+      await instance?.destroy();
+      this.#owned.delete(id);
+      throw error;
+    }
+    const entry: Warm = { instance, buildId: build.buildId, lifeline: new Lifeline(instance, () => this.#replaceDead(id)) };
+    this.#ready.push(entry);
+    this.#options.logger.debug("pool.added", { sandboxId: id, ready: this.#ready.length });
+  }
+
+  #replaceDead(id: string): void {
+    const index = this.#ready.findIndex((entry) => entry.instance.id === id);
+    if (index < 0) return;
+    this.#options.logger.warn("pool.entry_died", { sandboxId: id });
+    for (const entry of this.#ready.splice(index, 1)) void this.#discard(entry);
+    this.#schedule(this.#options.refillDelayMs);
+  }
+
+  async #dropOtherBuilds(buildId: string): Promise<void> {
+    const stale = this.#ready.filter((entry) => entry.buildId !== buildId);
+    for (const entry of stale) {
+      this.#ready.splice(this.#ready.indexOf(entry), 1);
+      await this.#discard(entry);
+    }
+  }
+
+  async #discard(entry: Warm): Promise<void> {
+    entry.lifeline.close();
+    try {
+      await entry.instance.destroy();
+    } catch (error) {
+      // The reaper finds the instance, since nobody owns it any more.
+      this.#options.logger.error("pool.destroy_failed", { sandboxId: entry.instance.id, message: messageOf(error) });
+    }
+    this.#owned.delete(entry.instance.id);
+  }
+}

@@ -1,0 +1,100 @@
+import type { components, operations } from "../../../gen/openapi/lifecycle.js";
+import { InvalidArgumentError, TemplateError } from "../../errors/error-classes.js";
+import { fromListToken, toListToken } from "../list-cursor.js";
+import { parseMetadataFilter } from "../metadata-filter.js";
+import { parseSandboxId } from "../sandbox-id.js";
+import type { SandboxRecord } from "../sandbox-record.js";
+import type { Sandboxes } from "../sandboxes.js";
+import type { ListFilter } from "../store.js";
+import type { TemplateResolver } from "../template-resolver.js";
+import { toNewSandbox } from "./new-sandbox.js";
+import type { Handlers, OperationRequest } from "./operation-types.js";
+import { toListedSandbox, toSandbox, toSandboxDetail } from "./sandbox-wire.js";
+
+export interface HandlerParts {
+  readonly sandboxes: Sandboxes;
+  readonly templates: TemplateResolver;
+  /** Domain of the hosts of sandboxes, with the port. */
+  readonly domain: () => string;
+}
+
+type Wire = components["schemas"];
+
+/** The daemon of every sandbox here is ours and takes binary messages. */
+const ENCODING = { "Agent-Sandbox-Encoding": "binary" } as const;
+/** Shortest prolongation of a refresh. */
+const MIN_REFRESH_S = 15;
+
+/** The operations of the contract, on top of the service that keeps the sandboxes. */
+export function createHandlers({ sandboxes, templates, domain }: HandlerParts): Handlers {
+  const create = async (body: Wire["NewSandbox"] | Wire["NewSandboxV2"], isSecure: boolean, signal: AbortSignal) => {
+    const record = await sandboxes.create(toNewSandbox(body, isSecure), signal);
+    return { status: 201, headers: ENCODING, body: toSandbox(record, domain()) } as const;
+  };
+  const connect = (sandboxId: string, timeoutS: number) => {
+    const record = sandboxes.connect(parseSandboxId(sandboxId), timeoutS * 1000);
+    return { status: 200, headers: ENCODING, body: toSandbox(record, domain()) } as const;
+  };
+  return {
+    getHealth: () => ({ status: 204, headers: { "Cache-Control": "no-store" } }),
+    createSandbox: ({ body, signal }) => create(body, body.secure === true, signal),
+    createSandboxV2: ({ body, signal }) => create(body, true, signal),
+    listSandboxes: ({ query }) => listSandboxes(query, sandboxes, templates),
+    getSandbox: ({ path }) => ({ status: 200, body: toSandboxDetail(sandboxes.get(parseSandboxId(path.sandboxID)), domain()) }),
+    killSandbox: async ({ path }) => {
+      await sandboxes.kill(parseSandboxId(path.sandboxID));
+      return { status: 204 };
+    },
+    connectSandbox: ({ path, body }) => connect(path.sandboxID, body.timeout),
+    connectSandboxV2: ({ path, body }) => connect(path.sandboxID, body.timeout),
+    setSandboxTimeout: async ({ path, body }) => {
+      await sandboxes.setTimeout(parseSandboxId(path.sandboxID), body.timeout * 1000);
+      return { status: 204 };
+    },
+    refreshSandbox: ({ path, body }) => {
+      sandboxes.refresh(parseSandboxId(path.sandboxID), Math.max(body.duration, MIN_REFRESH_S) * 1000);
+      return { status: 204 };
+    },
+  };
+}
+
+type ListQueryWire = OperationRequest<operations["listSandboxes"]>["query"];
+
+function listSandboxes(query: ListQueryWire, sandboxes: Sandboxes, templates: TemplateResolver) {
+  const order = query.order ?? "desc";
+  const after = query.nextToken === undefined ? undefined : fromListToken(query.nextToken, order);
+  const wantsRunning = query.state === undefined || query.state.includes("running");
+  const filter = toFilter(query, templates);
+  if (!wantsRunning || filter === undefined) {
+    return { status: 200, headers: wantsRunning ? { "X-Total-Running": "0" } : {}, body: [] } as const;
+  }
+  const page = sandboxes.list({ ...filter, order, after, limit: query.limit ?? 100 });
+  const last: SandboxRecord | undefined = page.records.at(-1);
+  const headers = {
+    "X-Total-Running": String(sandboxes.countRunning(filter)),
+    ...(page.hasMore && last !== undefined ? { "X-Next-Token": toListToken(last, order) } : {}),
+  };
+  return { status: 200, headers, body: page.records.map(toListedSandbox) } as const;
+}
+
+/** `undefined` when nothing can match. */
+function toFilter(query: ListQueryWire, templates: TemplateResolver): ListFilter | undefined {
+  const templateId = query.template === undefined ? undefined : findTemplate(query.template, templates);
+  if (query.template !== undefined && templateId === undefined) return undefined;
+  return {
+    states: ["running"],
+    metadata: query.metadata === undefined ? undefined : parseMetadataFilter(query.metadata),
+    startedAfter: query.startedAfter === undefined ? undefined : new Date(query.startedAfter),
+    templateId,
+  };
+}
+
+function findTemplate(reference: string, templates: TemplateResolver): string | undefined {
+  if (reference.includes(":")) throw new InvalidArgumentError(`template must be an id or alias without a tag, got "${reference}"`);
+  try {
+    return templates.resolve(reference).templateId;
+  } catch (error) {
+    if (error instanceof TemplateError) return undefined;
+    throw error;
+  }
+}

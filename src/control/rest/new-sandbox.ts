@@ -1,0 +1,56 @@
+import type { components } from "../../../gen/openapi/lifecycle.js";
+import { InvalidArgumentError } from "../../errors/error-classes.js";
+import type { NewSandbox } from "../sandboxes.js";
+
+type Wire = components["schemas"];
+
+/**
+ * Read the body of a creation.
+ *
+ * @throws {@link InvalidArgumentError} a field asks for a feature that is not served, or a variable cannot exist in an environment.
+ */
+export function toNewSandbox(body: Wire["NewSandbox"] | Wire["NewSandboxV2"], isSecure: boolean): NewSandbox {
+  assertServed(body);
+  const envs = body.envVars ?? {};
+  for (const [name, value] of Object.entries(envs)) assertVariable(name, value);
+  return {
+    template: body.templateID,
+    timeoutMs: body.timeout * 1000,
+    isSecure,
+    metadata: body.metadata ?? {},
+    envs,
+    allowInternetAccess: body.allow_internet_access,
+  };
+}
+
+/** What old and new clients may send as long as it asks for nothing. */
+function assertServed(body: Wire["NewSandboxCommon"]): void {
+  const { network } = body;
+  refuse(body.autoPause === true, "autoPause", "pausing is not served yet");
+  refuse(body.autoPauseMemory === false, "autoPauseMemory", "it needs autoPause, and pausing is not served yet");
+  refuse(body.autoResume?.enabled === true, "autoResume", "pausing is not served yet");
+  refuse(isFilled(body.mcp), "mcp", "the MCP gateway is not served");
+  refuse(isFilled(body.iam?.tokens), "iam.tokens", "identity tokens are not served");
+  refuse(isFilled(body.volumeMounts), "volumeMounts", "volumes are not served yet");
+  refuse(network?.allowPublicTraffic === false, "network.allowPublicTraffic", "private ports are not served yet");
+  refuse(isFilled(network?.allowOut), "network.allowOut", "sandboxes have no network yet");
+  refuse(isFilled(network?.egressProxy), "network.egressProxy", "sandboxes have no network yet");
+  refuse(network?.maskRequestHost !== undefined, "network.maskRequestHost", "masking hosts is not served yet");
+  refuse(isFilled(network?.httpsPorts), "network.httpsPorts", "TLS ports are not served yet");
+  refuse(isFilled(network?.rules), "network.rules", "sandboxes have no network yet");
+}
+
+function refuse(isAsked: boolean, field: string, why: string): void {
+  if (isAsked) throw new InvalidArgumentError(`${field} is not available on this platform: ${why}; leave it out`);
+}
+
+function isFilled(value: object | null | undefined): boolean {
+  return value !== null && value !== undefined && Object.keys(value).length > 0;
+}
+
+function assertVariable(name: string, value: string): void {
+  if (name === "" || name.includes("=") || name.includes("\0")) {
+    throw new InvalidArgumentError(`envVars has the name ${JSON.stringify(name)}; a name must not be empty nor hold "=" or NUL`);
+  }
+  if (value.includes("\0")) throw new InvalidArgumentError(`the value of envVars.${name} holds NUL, which no environment can`);
+}

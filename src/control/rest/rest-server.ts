@@ -1,0 +1,137 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { InvalidArgumentError } from "../../errors/error-classes.js";
+import { SandboxError } from "../../errors/sandbox-error.js";
+import { type Logger, messageOf } from "../logger.js";
+import { assertApiKey } from "./api-key.js";
+import { type ContractOperation, readOperations } from "./contract.js";
+import { allowAnyOrigin, preflightHeaders } from "./cors.js";
+import { errorAnswer, sendJson, toErrorAnswer } from "./json-answer.js";
+import { readJsonBody } from "./json-body.js";
+import type { Handlers } from "./operation-types.js";
+import { Router } from "./router.js";
+import { ContractValidator } from "./validator.js";
+
+export interface RestServerOptions {
+  readonly handlers: Handlers;
+  readonly apiKey: string;
+  readonly logger: Logger;
+  /** Also check every answer against the contract; for tests and development. */
+  readonly checkAnswers: boolean;
+}
+
+/** Any answer of any handler, as it is written out. */
+interface AnyAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+// The request was validated against the operation whose handler it is given to; the type cannot follow the look-up by name.
+type AnyHandler = (request: object) => AnyAnswer | Promise<AnyAnswer>;
+
+/** Serves the operations of the contract; every failure is an answer with the error body of the contract. */
+export class RestServer {
+  readonly #options: RestServerOptions;
+  readonly #router = new Router(readOperations());
+  readonly #validator = new ContractValidator();
+
+  constructor(options: RestServerOptions) {
+    this.#options = options;
+  }
+
+  /** Answer one request; never rejects. */
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const requestId = randomUUID();
+    allowAnyOrigin(response);
+    response.setHeader("X-Request-Id", requestId);
+    const left = new AbortController();
+    response.on("close", () => {
+      if (!response.writableFinished) left.abort(new Error("the client left before the answer"));
+    });
+    try {
+      await this.#answer(request, response, left.signal);
+    } catch (error) {
+      if (left.signal.aborted || response.headersSent) {
+        response.destroy();
+        return;
+      }
+      const { status, body } = toErrorAnswer(error);
+      if (!SandboxError.isInstance(error) || status === 500) {
+        this.#options.logger.error("rest.failed", { requestId, method: request.method, message: messageOf(error) });
+      }
+      // What is left of a refused body would be taken for the next request.
+      sendJson(response, status, body, request.complete ? {} : { connection: "close" });
+    }
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
+    const method = request.method ?? "GET";
+    const [path = "/", search = ""] = splitTarget(request.url ?? "/");
+    if (method === "OPTIONS") {
+      sendJson(response, 204, undefined, preflightHeaders(request));
+      return;
+    }
+    const match = this.#router.match(method, path);
+    if (match.kind === "unknown") {
+      const { status, body } = errorAnswer(404, `no route ${method} ${path.slice(0, 200)}`, "not_found");
+      sendJson(response, status, body, request.complete ? {} : { connection: "close" });
+      return;
+    }
+    if (match.kind === "method_not_allowed") {
+      const allow = match.allowed.join(", ");
+      const { status, body } = errorAnswer(405, `${method} is not served here, only ${allow}`, "method_not_allowed");
+      sendJson(response, status, body, { allow, ...(request.complete ? {} : { connection: "close" }) });
+      return;
+    }
+    const { operation } = match;
+    if (operation.needsKey) assertApiKey(request.headers, this.#options.apiKey);
+    const answer = await this.#call(operation, {
+      path: this.#readPath(operation, match.path),
+      query: this.#readQuery(operation, search),
+      body: await this.#readBody(operation, request),
+      signal,
+    });
+    if (this.#options.checkAnswers) this.#validator.assertAnswer(operation, answer.status, answer.body);
+    sendJson(response, answer.status, answer.body, answer.headers);
+  }
+
+  async #call(operation: ContractOperation, request: object): Promise<AnyAnswer> {
+    const handler = this.#options.handlers[operation.id] as unknown as AnyHandler;
+    return handler(request);
+  }
+
+  #readPath(operation: ContractOperation, path: Readonly<Record<string, string>>): object {
+    // Ids have an error text of their own in the contract, so the handler reads them.
+    const { sandboxID, ...rest } = path;
+    this.#validator.assertParameters(operation, "path", rest);
+    return path;
+  }
+
+  #readQuery(operation: ContractOperation, search: string): object {
+    const sent = new URLSearchParams(search);
+    const query: Record<string, unknown> = {};
+    for (const { name, in: place, isArray } of operation.parameters) {
+      const values = place === "query" ? sent.getAll(name) : [];
+      if (values.length === 0) continue;
+      if (isArray) query[name] = values.flatMap((value) => (value === "" ? [] : value.split(",")));
+      else query[name] = values[0];
+    }
+    this.#validator.assertParameters(operation, "query", query);
+    return query;
+  }
+
+  async #readBody(operation: ContractOperation, request: IncomingMessage): Promise<unknown> {
+    if (operation.bodyPointer === undefined) return undefined;
+    const sent = await readJsonBody(request);
+    if (sent === undefined && operation.isBodyRequired) throw new InvalidArgumentError("a JSON body is required");
+    const body = sent ?? {};
+    this.#validator.assertBody(operation, body);
+    return body;
+  }
+}
+
+function splitTarget(target: string): readonly [string, string] {
+  const at = target.indexOf("?");
+  return at < 0 ? [target, ""] : [target.slice(0, at), target.slice(at + 1)];
+}

@@ -1,0 +1,48 @@
+import type { components } from "../../../gen/openapi/lifecycle.js";
+import { CLIENT_ID } from "../sandbox-id.js";
+import type { SandboxRecord } from "../sandbox-record.js";
+
+type Wire = components["schemas"];
+
+/** What create and connect answer. */
+export function toSandbox(record: SandboxRecord, domain: string): Wire["Sandbox"] {
+  return {
+    templateID: record.templateId,
+    sandboxID: record.id,
+    clientID: CLIENT_ID,
+    envdVersion: record.envdVersion,
+    ...(record.alias === undefined ? {} : { alias: record.alias }),
+    ...(record.accessToken === undefined ? {} : { envdAccessToken: record.accessToken }),
+    trafficAccessToken: null,
+    domain,
+  };
+}
+
+/** One element of a list. */
+export function toListedSandbox(record: SandboxRecord): Wire["ListedSandbox"] {
+  return {
+    templateID: record.templateId,
+    ...(record.alias === undefined ? {} : { alias: record.alias }),
+    sandboxID: record.id,
+    clientID: CLIENT_ID,
+    startedAt: record.startedAt.toISOString(),
+    endAt: record.endAt.toISOString(),
+    cpuCount: Math.ceil(record.limits.cpuCount),
+    memoryMB: Math.round(record.limits.memoryBytes / (1024 * 1024)),
+    diskSizeMB: record.diskSizeMb,
+    state: "running",
+    envdVersion: record.envdVersion,
+    metadata: { ...record.metadata },
+  };
+}
+
+/** What info answers. */
+export function toSandboxDetail(record: SandboxRecord, domain: string): Wire["SandboxDetail"] {
+  return {
+    ...toListedSandbox(record),
+    ...(record.accessToken === undefined ? {} : { envdAccessToken: record.accessToken }),
+    allowInternetAccess: record.allowInternetAccess ?? null,
+    domain,
+    lifecycle: { autoResume: false, onTimeout: record.onTimeout },
+  };
+}

@@ -1,0 +1,66 @@
+import { Agent } from "node:http";
+import type { Socket } from "node:net";
+import { ConnectionError } from "../errors/error-classes.js";
+import type { Instance } from "./drivers/driver.js";
+import { openTunnel } from "./edge/tunnel.js";
+
+/** Idle connections to one daemon that are kept for the next requests. */
+const MAX_IDLE_CONNECTIONS = 16;
+
+/** The way into one sandbox, and everything that is under way through it. */
+export class SandboxLink {
+  readonly sandboxId: string;
+  /** Connections to the daemon, kept alive between requests. */
+  readonly agent: Agent;
+  readonly #instance: Instance;
+  readonly #exchanges = new Set<() => void>();
+  #isSevered = false;
+
+  constructor(instance: Instance) {
+    this.sandboxId = instance.id;
+    this.#instance = instance;
+    this.agent = createDaemonAgent(() => this.#connect());
+  }
+
+  get isSevered(): boolean {
+    return this.#isSevered;
+  }
+
+  /** Open a raw connection to a port inside; `undefined` when nothing listens there. */
+  async openPort(port: number): Promise<Socket | undefined> {
+    return openTunnel(await this.#connect(), "localhost", port);
+  }
+
+  /** Register what {@link sever} breaks; the returned function takes it out again. */
+  onSever(breakExchange: () => void): () => void {
+    this.#exchanges.add(breakExchange);
+    return () => this.#exchanges.delete(breakExchange);
+  }
+
+  /** Break everything under way, abruptly, and let nothing new through. */
+  sever(): void {
+    this.#isSevered = true;
+    const exchanges = [...this.#exchanges];
+    this.#exchanges.clear();
+    for (const breakExchange of exchanges) breakExchange();
+    this.agent.destroy();
+  }
+
+  async #connect(): Promise<Socket> {
+    if (this.#isSevered) throw new ConnectionError(`sandbox "${this.sandboxId}" is gone`, { sandboxId: this.sandboxId });
+    return this.#instance.connect();
+  }
+}
+
+function createDaemonAgent(connect: () => Promise<Socket>): Agent {
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: MAX_IDLE_CONNECTIONS, scheduling: "lifo" });
+  agent.createConnection = (_options, onCreated) => {
+    connect().then(
+      (socket) => onCreated?.(null, socket),
+      // The type asks for a stream beside the error; Node does not look at it.
+      (error: Error) => onCreated?.(error, undefined as unknown as Socket),
+    );
+    return undefined;
+  };
+  return agent;
+}

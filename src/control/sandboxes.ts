@@ -1,0 +1,328 @@
+import { randomBytes } from "node:crypto";
+import { FailedPreconditionError, ServiceBusyError } from "../errors/error-classes.js";
+import { initDaemon, isDaemonAlive } from "./daemon-client.js";
+import { DeadlineQueue } from "./deadline-queue.js";
+import type { Driver, Instance } from "./drivers/driver.js";
+import { Lifeline } from "./lifeline.js";
+import { type Logger, messageOf } from "./logger.js";
+import type { WarmPool } from "./pool.js";
+import { createSandboxId } from "./sandbox-id.js";
+import { SandboxLink } from "./sandbox-link.js";
+import type { SandboxRecord } from "./sandbox-record.js";
+import { assertAllowed, type SandboxCall, verdictOf } from "./state-machine.js";
+import type { ListFilter, ListQuery, Store } from "./store.js";
+import type { StartTemplate, TemplateResolver } from "./template-resolver.js";
+
+/** Wire version of the daemon that this platform puts into every sandbox. */
+export const ENVD_VERSION = "0.6.13";
+
+/** How long a daemon may take from its start to its first answer. */
+const INIT_TIMEOUT_MS = 15_000;
+const ADOPT_TIMEOUT_MS = 5_000;
+
+/** A sandbox to create. */
+export interface NewSandbox {
+  readonly template: string;
+  readonly timeoutMs: number;
+  readonly isSecure: boolean;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly envs: Readonly<Record<string, string>>;
+  readonly allowInternetAccess: boolean | undefined;
+}
+
+/** A running sandbox, as the edge needs it. */
+export interface LiveSandbox {
+  readonly link: SandboxLink;
+  readonly accessToken: string | undefined;
+}
+
+export interface SandboxesParts {
+  readonly store: Store;
+  readonly driver: Driver;
+  readonly templates: TemplateResolver;
+  readonly pool: WarmPool;
+  readonly logger: Logger;
+}
+
+interface Live extends LiveSandbox {
+  readonly instance: Instance;
+  readonly lifeline: Lifeline;
+}
+
+/** Creates, finds, prolongs and ends sandboxes; the store says what there is, the driver what runs. */
+export class Sandboxes {
+  readonly #parts: SandboxesParts;
+  readonly #live = new Map<string, Live>();
+  readonly #starting = new Map<string, { readonly cancel: AbortController; readonly settled: Promise<unknown> }>();
+  readonly #deadlines = new DeadlineQueue((id) => this.#expire(id));
+  #isClosing = false;
+
+  constructor(parts: SandboxesParts) {
+    this.#parts = parts;
+  }
+
+  /** Sandboxes that exist or are being made. */
+  get size(): number {
+    return this.#live.size + this.#starting.size;
+  }
+
+  /** Creations under way. */
+  get startingCount(): number {
+    return this.#starting.size;
+  }
+
+  /** True while `id` belongs to a sandbox, whatever its state. */
+  owns(id: string): boolean {
+    return this.#live.has(id) || this.#starting.has(id);
+  }
+
+  /**
+   * Start a sandbox; resolves when its daemon has answered. Whatever fails, nothing is left behind.
+   *
+   * @throws {@link TemplateError} unknown template; {@link ServiceBusyError} the platform stops; {@link TimeoutError} the daemon did not
+   * answer; `signal.reason` the caller left; errors of the driver.
+   */
+  async create(request: NewSandbox, signal: AbortSignal): Promise<SandboxRecord> {
+    if (this.#isClosing) throw new ServiceBusyError("the platform is stopping; start it again and repeat the call");
+    const template = this.#parts.templates.resolve(request.template);
+    signal.throwIfAborted();
+    const pooled = this.#parts.pool.take(template);
+    const id = pooled?.instance.id ?? createSandboxId();
+    const cancel = new AbortController();
+    const starting = this.#start(id, request, template, pooled, AbortSignal.any([signal, cancel.signal]));
+    this.#starting.set(id, { cancel, settled: starting.catch(() => undefined) });
+    try {
+      return await starting;
+    } finally {
+      this.#starting.delete(id);
+    }
+  }
+
+  /** One page. */
+  list(query: ListQuery): { readonly records: readonly SandboxRecord[]; readonly hasMore: boolean } {
+    const records = this.#parts.store.list({ ...query, limit: query.limit + 1 });
+    return { records: records.slice(0, query.limit), hasMore: records.length > query.limit };
+  }
+
+  /** Running sandboxes that match the filters, on all pages. */
+  countRunning(filter: ListFilter): number {
+    return this.#parts.store.count({ ...filter, states: ["running"] });
+  }
+
+  /** @throws {@link SandboxNotFoundError} no such sandbox. */
+  get(id: string): SandboxRecord {
+    return this.#allowed(id, "info");
+  }
+
+  /** The way into a running sandbox; `undefined` for every other one. */
+  find(id: string): LiveSandbox | undefined {
+    const live = this.#live.get(id);
+    return live === undefined || live.link.isSevered ? undefined : live;
+  }
+
+  /** Running sandboxes. */
+  running(): readonly LiveSandbox[] {
+    return [...this.#live.values()].filter((live) => !live.link.isSevered);
+  }
+
+  /**
+   * End a sandbox; resolves when nothing is left of it.
+   *
+   * @throws {@link SandboxNotFoundError} no such sandbox, or it is being killed already.
+   */
+  async kill(id: string): Promise<void> {
+    const starting = this.#starting.get(id);
+    if (starting !== undefined && verdictOf("starting", "kill") === "cancel") {
+      starting.cancel.abort(new FailedPreconditionError(`sandbox "${id}" was killed while it started`, { sandboxId: id }, "aborted"));
+      await starting.settled;
+      return;
+    }
+    this.#allowed(id, "kill");
+    await this.#end(id, "killed");
+  }
+
+  /** Move the end of life to exactly `timeoutMs` from now; 0 ends the sandbox. */
+  async setTimeout(id: string, timeoutMs: number): Promise<void> {
+    this.#allowed(id, "setTimeout");
+    if (timeoutMs === 0) await this.#end(id, "expired");
+    else this.#setEndAt(id, new Date(Date.now() + timeoutMs));
+  }
+
+  /** Prolong the life to at least `timeoutMs` from now and describe the sandbox. */
+  connect(id: string, timeoutMs: number): SandboxRecord {
+    return this.#prolong(this.#allowed(id, "connect"), timeoutMs);
+  }
+
+  /** Prolong the life to at least `timeoutMs` from now. */
+  refresh(id: string, timeoutMs: number): void {
+    this.#prolong(this.#allowed(id, "refresh"), timeoutMs);
+  }
+
+  /** Take over the instances that an earlier platform left running, and bury the rest. */
+  async adopt(): Promise<void> {
+    const { store, driver } = this.#parts;
+    const left = new Map((await driver.list()).map((entry) => [entry.instance.id, entry]));
+    const records = new Map(store.all().map((record) => [record.id, record]));
+    await Promise.all([...left.values()].map(({ instance, isRunning }) => this.#adoptOne(instance, isRunning, records.get(instance.id))));
+    for (const id of records.keys()) if (!left.has(id)) store.delete(id);
+  }
+
+  /** Destroy what no record owns and try again what could not be destroyed before. */
+  async reap(): Promise<void> {
+    const { driver, pool, logger } = this.#parts;
+    for (const { instance } of await driver.list()) {
+      const live = this.#live.get(instance.id);
+      if (live === undefined ? this.owns(instance.id) || pool.owns(instance.id) : !live.link.isSevered) continue;
+      logger.warn("reaper.destroy", { sandboxId: instance.id });
+      await this.#bury(instance);
+    }
+  }
+
+  /** Stop looking after sandboxes; they go on running for the next platform. Creations under way are undone. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    this.#deadlines.clear();
+    for (const { cancel } of this.#starting.values()) cancel.abort(new ServiceBusyError("the platform is stopping"));
+    await Promise.all([...this.#starting.values()].map(({ settled }) => settled));
+    for (const live of this.#live.values()) {
+      live.lifeline.close();
+      live.link.sever();
+    }
+  }
+
+  async #start(
+    id: string,
+    request: NewSandbox,
+    template: StartTemplate,
+    pooled: { readonly instance: Instance; readonly lifeline: Lifeline } | undefined,
+    signal: AbortSignal,
+  ): Promise<SandboxRecord> {
+    const { store, driver, logger } = this.#parts;
+    const beganAt = performance.now();
+    const draft = createRecord(id, request, template);
+    store.insert(draft);
+    let instance = pooled?.instance;
+    let lifeline = pooled?.lifeline;
+    try {
+      instance ??= await driver.create({ id, templateDir: template.dir, limits: template.limits });
+      signal.throwIfAborted();
+      await initDaemon(instance, toInit(draft), INIT_TIMEOUT_MS);
+      signal.throwIfAborted();
+      const startedAt = new Date();
+      const record: SandboxRecord = { ...draft, state: "running", startedAt, endAt: new Date(startedAt.getTime() + request.timeoutMs) };
+      store.setRunning(id, record.startedAt, record.endAt);
+      this.#goLive(record, instance, lifeline);
+      logger.info("sandbox.created", { sandboxId: id, isPooled: pooled !== undefined, ms: Math.round(performance.now() - beganAt) });
+      return record;
+    } catch (error) {
+      lifeline?.close();
+      lifeline = undefined;
+      logger.warn("sandbox.create_failed", { sandboxId: id, message: messageOf(error) });
+      if (instance === undefined) store.delete(id);
+      else await this.#bury(instance);
+      throw error;
+    }
+  }
+
+  #goLive(record: SandboxRecord, instance: Instance, existing?: Lifeline): void {
+    const onDead = () => {
+      this.#parts.logger.warn("sandbox.daemon_died", { sandboxId: record.id });
+      this.#endQuietly(record.id, "daemon died");
+    };
+    const lifeline = existing ?? new Lifeline(instance, onDead);
+    existing?.handOver(onDead);
+    this.#live.set(record.id, { instance, lifeline, link: new SandboxLink(instance), accessToken: record.accessToken });
+    this.#deadlines.set(record.id, record.endAt);
+  }
+
+  async #adoptOne(instance: Instance, isRunning: boolean, record: SandboxRecord | undefined): Promise<void> {
+    const isWanted = isRunning && record?.state === "running" && record.endAt.getTime() > Date.now();
+    if (record !== undefined && isWanted && (await isDaemonAlive(instance, ADOPT_TIMEOUT_MS))) {
+      this.#goLive(record, instance);
+      this.#parts.logger.info("sandbox.adopted", { sandboxId: record.id });
+      return;
+    }
+    this.#parts.logger.info("sandbox.buried", { sandboxId: instance.id, hadRecord: record !== undefined });
+    await this.#bury(instance);
+  }
+
+  /** Record of a sandbox that allows `call`. */
+  #allowed(id: string, call: SandboxCall): SandboxRecord {
+    const record = this.#parts.store.get(id);
+    assertAllowed(id, record?.state, call);
+    // assertAllowed throws when there is no record.
+    return record as SandboxRecord;
+  }
+
+  #prolong(record: SandboxRecord, timeoutMs: number): SandboxRecord {
+    const endAt = new Date(Date.now() + timeoutMs);
+    if (endAt <= record.endAt) return record;
+    this.#setEndAt(record.id, endAt);
+    return { ...record, endAt };
+  }
+
+  #setEndAt(id: string, endAt: Date): void {
+    this.#parts.store.setEndAt(id, endAt);
+    this.#deadlines.set(id, endAt);
+  }
+
+  #expire(id: string): void {
+    this.#endQuietly(id, "expired");
+  }
+
+  #endQuietly(id: string, cause: string): void {
+    this.#end(id, cause).catch((error: unknown) =>
+      this.#parts.logger.error("sandbox.end_failed", { sandboxId: id, message: messageOf(error) }),
+    );
+  }
+
+  /** From the first statement on nothing reaches the sandbox; resolves when nothing is left. */
+  async #end(id: string, cause: string): Promise<void> {
+    const live = this.#live.get(id);
+    if (live === undefined || live.link.isSevered) return;
+    this.#parts.store.setState(id, "killing");
+    this.#deadlines.delete(id);
+    live.lifeline.close();
+    live.link.sever();
+    this.#parts.logger.info("sandbox.ended", { sandboxId: id, cause });
+    await this.#bury(live.instance);
+  }
+
+  /** A record outlives a destruction that failed, so that the reaper tries again. */
+  async #bury(instance: Instance): Promise<void> {
+    await instance.destroy();
+    this.#live.delete(instance.id);
+    this.#parts.store.delete(instance.id);
+  }
+}
+
+function createRecord(id: string, request: NewSandbox, template: StartTemplate): SandboxRecord {
+  const now = new Date();
+  return {
+    id,
+    templateId: template.templateId,
+    buildId: template.buildId,
+    alias: template.alias,
+    state: "starting",
+    startedAt: now,
+    endAt: new Date(now.getTime() + request.timeoutMs),
+    createdTimeoutMs: request.timeoutMs,
+    onTimeout: "kill",
+    metadata: request.metadata,
+    envs: request.envs,
+    accessToken: request.isSecure ? randomBytes(32).toString("hex") : undefined,
+    allowInternetAccess: request.allowInternetAccess,
+    limits: template.limits,
+    diskSizeMb: template.diskSizeMb,
+    envdVersion: ENVD_VERSION,
+  };
+}
+
+function toInit(record: SandboxRecord) {
+  return {
+    sandboxId: record.id,
+    templateId: record.templateId,
+    accessToken: record.accessToken,
+    envVars: record.envs,
+  };
+}
