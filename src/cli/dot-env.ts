@@ -1,0 +1,17 @@
+import { readFileSync } from "node:fs";
+import { parseEnv } from "node:util";
+
+const OURS = /^(AGENT_SANDBOX|E2B|SANDBOX)_/;
+
+/** Take this product's variables from `.env` in the working directory; what the environment has already wins. */
+export function loadDotEnv(): void {
+  let text: string;
+  try {
+    text = readFileSync(".env", "utf8");
+  } catch {
+    return;
+  }
+  for (const [name, value] of Object.entries(parseEnv(text))) {
+    if (OURS.test(name)) process.env[name] ??= value;
+  }
+}

@@ -1,0 +1,49 @@
+/** Write to stdout and wait until it is taken, so that a slow reader slows the writer. */
+export async function writeOut(data: string | Uint8Array): Promise<void> {
+  await write(process.stdout, data);
+}
+
+/** Like {@link writeOut}, to stderr. */
+export async function writeErr(data: string | Uint8Array): Promise<void> {
+  await write(process.stderr, data);
+}
+
+/** One JSON document on stdout: for programs, so never any colour or notice beside it. */
+export async function writeJson(value: unknown): Promise<void> {
+  await writeOut(`${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+/** Columns as wide as their widest cell, two spaces apart. */
+export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [header, ...rows];
+  const widths = header.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  return lines
+    .map(
+      (line) =>
+        `${line
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join("  ")
+          .trimEnd()}\n`,
+    )
+    .join("");
+}
+
+/** Aborts once the reader of stdout has gone away (`abx list | head -1`), which is no error. */
+export function watchClosedOutput(): AbortSignal {
+  const closed = new AbortController();
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE" && error.code !== "ERR_STREAM_DESTROYED") throw error;
+      if (stream === process.stdout) closed.abort();
+    });
+  }
+  return closed.signal;
+}
+
+function write(stream: NodeJS.WriteStream, data: string | Uint8Array): Promise<void> {
+  // The outcome of a failed write arrives as an error event too, which `watchClosedOutput` handles.
+  return new Promise((resolve) => {
+    if (data.length === 0) resolve();
+    else stream.write(data, () => resolve());
+  });
+}

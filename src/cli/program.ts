@@ -1,0 +1,104 @@
+import { Command } from "commander";
+import { VERSION } from "../shared/version.js";
+import { collectPair, parsePort, parseWholeNumber } from "./option-parsers.js";
+
+export interface ProgramContext {
+  /** Aborts when nobody reads stdout any more. */
+  readonly outputClosed: AbortSignal;
+  readonly setExitCode: (code: number) => void;
+}
+
+/** The command line of `abx`. What a command does is loaded when it runs, so help and usage errors are quick. */
+export function buildProgram({ outputClosed, setExitCode }: ProgramContext): Command {
+  const program = new Command("abx")
+    .description("Isolated sandboxes for AI agents, on this machine or on a server of the E2B wire.")
+    .version(VERSION, "-V, --version")
+    .exitOverride()
+    .showHelpAfterError("(add --help for the usage)")
+    .addHelpText(
+      "after",
+      "\nExit status: 0 ok, 1 general, 2 usage, 3 auth, 4 not found, 5 timeout, 6 quota; `exec` and `connect` pass on that of the command.",
+    );
+
+  program
+    .command("setup")
+    .description("prepare this machine: OCI runtime, id ranges and the template `base`")
+    .option("--force", "build the template again")
+    .option("--json", "print the result as JSON")
+    .action(async (options) => setExitCode(await (await import("./commands/setup.js")).runSetupCommand(options)));
+
+  program
+    .command("doctor")
+    .description("tell what this machine can isolate, what it cannot, and what to do about it")
+    .option("--json", "print the report as JSON")
+    .action(async (options) => setExitCode(await (await import("./commands/doctor.js")).runDoctorCommand(options)));
+
+  program
+    .command("serve")
+    .description("run the local platform in the foreground")
+    .option("--port <port>", "TCP port; 0 lets the system choose", parsePort, 0)
+    .option("--host <address>", "address to listen on", "127.0.0.1")
+    .option("--on-demand", "stop after a time without sandboxes and requests")
+    .option("--json", "print the address as JSON once it listens")
+    .action(async (options) => setExitCode(await (await import("./commands/serve.js")).runServeCommand(options)));
+
+  program
+    .command("create")
+    .description("create a sandbox and print its id")
+    .argument("[template]", "template id or alias", "base")
+    .option("--timeout <seconds>", "life of the sandbox", parseWholeNumber)
+    .option("-e, --env <KEY=VALUE>", "variable for every command inside; repeatable", collectPair)
+    .option("-m, --metadata <KEY=VALUE>", "label to find it by; repeatable", collectPair)
+    .option("--json", "print the sandbox as JSON")
+    .action(async (template, options) => setExitCode(await (await import("./commands/create.js")).runCreateCommand(template, options)));
+
+  program
+    .command("list")
+    .alias("ls")
+    .description("list sandboxes, newest first")
+    .option("--state <state>", "running or paused; repeatable", (value: string, all: string[] = []) => [...all, value])
+    .option("-m, --metadata <KEY=VALUE>", "only those with this label; repeatable", collectPair)
+    .option("--json", "print a JSON array")
+    .action(async (options) => setExitCode(await (await import("./commands/list.js")).runListCommand(options)));
+
+  program
+    .command("info")
+    .description("show one sandbox")
+    .argument("<sandbox-id>")
+    .option("--json", "print it as JSON")
+    .action(async (sandboxId, options) => setExitCode(await (await import("./commands/info.js")).runInfoCommand(sandboxId, options)));
+
+  program
+    .command("exec")
+    .description("run a command: everything after -- reaches it as it is")
+    .usage("[options] <sandbox-id> -- <command> [arguments...]")
+    .argument("<sandbox-id>")
+    .argument("<command...>")
+    .option("-e, --env <KEY=VALUE>", "variable for the command; repeatable", collectPair)
+    .option("-w, --cwd <path>", "working directory")
+    .option("-u, --user <name>", "user inside the sandbox")
+    .option("--timeout <seconds>", "kill the command after this time; 0 never", parseWholeNumber, 0)
+    .option("--json", "print exit status and output as JSON once it ended")
+    .action(async (sandboxId, command, options) =>
+      setExitCode(await (await import("./commands/exec.js")).runExecCommand(sandboxId, command, options, outputClosed)),
+    );
+
+  program
+    .command("connect")
+    .description("open a terminal in a sandbox")
+    .argument("<sandbox-id>")
+    .option("-w, --cwd <path>", "working directory")
+    .option("-u, --user <name>", "user inside the sandbox")
+    .option("--json", "print how the terminal ended as JSON on stderr")
+    .action(async (sandboxId, options) => setExitCode(await (await import("./commands/connect.js")).runConnectCommand(sandboxId, options)));
+
+  program
+    .command("kill")
+    .description("end sandboxes")
+    .argument("[sandbox-id...]")
+    .option("--all", "every sandbox of this key")
+    .option("--json", "print which ids were ended as JSON")
+    .action(async (sandboxIds, options) => setExitCode(await (await import("./commands/kill.js")).runKillCommand(sandboxIds, options)));
+
+  return program;
+}

@@ -1,0 +1,35 @@
+import { CommanderError } from "commander";
+import { SandboxError } from "../errors/sandbox-error.js";
+import { EXIT, exitCodeOf } from "./exit-code.js";
+import { watchClosedOutput, writeErr } from "./output.js";
+import { buildProgram } from "./program.js";
+
+/** What the kernel reports for a program that wrote into a pipe nobody reads (128 + SIGPIPE). */
+const EXIT_BROKEN_PIPE = 141;
+
+/** Run one `abx` command line; resolves to the exit status. */
+export async function runCli(args: readonly string[]): Promise<number> {
+  const outputClosed = watchClosedOutput();
+  let exitCode: number = EXIT.ok;
+  const setExitCode = (code: number): void => {
+    exitCode = code;
+  };
+  try {
+    await buildProgram({ outputClosed, setExitCode }).parseAsync(args, { from: "user" });
+    return outputClosed.aborted ? EXIT_BROKEN_PIPE : exitCode;
+  } catch (error) {
+    // Commander has already printed its message, or help or version.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    await writeErr(describeError(error, args));
+    return exitCodeOf(error);
+  }
+}
+
+function describeError(error: unknown, args: readonly string[]): string {
+  const reason = SandboxError.isInstance(error) ? error.reason : "internal";
+  const message = error instanceof Error ? error.message : String(error);
+  const beforeCommand = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+  if (beforeCommand.includes("--json")) return `${JSON.stringify({ error: { reason, message } })}\n`;
+  const stack = !SandboxError.isInstance(error) && process.env.AGENT_SANDBOX_DEBUG && error instanceof Error ? `${error.stack}\n` : "";
+  return `abx: ${message}\n${stack}`;
+}
