@@ -73,7 +73,7 @@ async function startPlatform(root) {
     await sleep(50);
   }
   await stop(child);
-  throw new Error(`the platform did not start within ${READY_TIMEOUT_MS} ms; it said: ${log.trim() || "nothing"}`);
+  throw new Error(`the platform did not start (exit code ${child.exitCode}); it said: ${log.trim() || "nothing"}`);
 }
 
 function machineDataDir() {
