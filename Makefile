@@ -41,7 +41,7 @@ conformance: setup ## Drive the platform with clients that are not ours
 	@$(RUN) scripts/conformance.sh
 
 bench: setup ## Measure; table on the terminal, JSON in bench/results/latest.json
-	@$(RUN) node bench/run.ts
+	@$(RUN) node --import ./scripts/resolve-ts.mjs bench/run.ts
 
 clean: ## Remove what was built, installed and measured here
 	rm -rf dist node_modules .toolchain
