@@ -3,4 +3,5 @@ import { loadDotEnv } from "./dot-env.js";
 import { runCli } from "./run-cli.js";
 
 loadDotEnv();
-process.exitCode = await runCli(process.argv.slice(2));
+// Everything written has been taken by now; an open stdin or an idle connection must not hold the process.
+process.exit(await runCli(process.argv.slice(2)));

@@ -90,7 +90,9 @@ export function buildProgram({ outputClosed, setExitCode }: ProgramContext): Com
     .option("-w, --cwd <path>", "working directory")
     .option("-u, --user <name>", "user inside the sandbox")
     .option("--json", "print how the terminal ended as JSON on stderr")
-    .action(async (sandboxId, options) => setExitCode(await (await import("./commands/connect.js")).runConnectCommand(sandboxId, options)));
+    .action(async (sandboxId, options) =>
+      setExitCode(await (await import("./commands/connect.js")).runConnectCommand(sandboxId, options, outputClosed)),
+    );
 
   program
     .command("kill")

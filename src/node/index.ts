@@ -1,2 +1,3 @@
 /** Entry `@agent-sandbox/sdk/node`: what needs Node and this machine. */
-export { findOrStartLocalPlatform, type LocalPlatform, type LocalPlatformOptions } from "./local-platform.js";
+export type { LocalPlatform } from "../sandbox/local-platform-types.js";
+export { findOrStartLocalPlatform, type LocalPlatformStartOptions } from "./local-platform.js";

@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import path from "node:path";
 import { FailedPreconditionError } from "../errors/error-classes.js";
+import type { LocalPlatform, LocalPlatformOptions } from "../sandbox/local-platform-types.js";
 import { PLATFORM_FILE_NAME, type PlatformFile, parsePlatformFile, platformDirs } from "../shared/platform-dirs.js";
 import { isProcessAlive, takeLaunchLock } from "./launch-lock.js";
 import { launchPlatform } from "./launch-platform.js";
@@ -10,16 +11,7 @@ import { openPrivateDir, readPrivateFile } from "./private-dir.js";
 const START_TIMEOUT_MS = 10_000;
 const LAUNCH_LOCK_NAME = "launch.lock";
 
-/** How to reach the platform of this user. */
-export interface LocalPlatform {
-  readonly apiUrl: string;
-  readonly sandboxUrl: string;
-  readonly apiKey: string;
-}
-
-export interface LocalPlatformOptions {
-  /** Ends the wait with `signal.reason`; a platform that was started meanwhile goes on starting. */
-  readonly signal?: AbortSignal | undefined;
+export interface LocalPlatformStartOptions extends LocalPlatformOptions {
   /** Milliseconds that a start may take. @defaultValue 10_000 */
   readonly startTimeoutMs?: number | undefined;
 }
@@ -31,7 +23,7 @@ export interface LocalPlatformOptions {
  *
  * @throws {@link FailedPreconditionError} it cannot run here or did not start in time; the message has the end of its log.
  */
-export async function findOrStartLocalPlatform(options: LocalPlatformOptions = {}): Promise<LocalPlatform> {
+export async function findOrStartLocalPlatform(options: LocalPlatformStartOptions = {}): Promise<LocalPlatform> {
   if (process.platform !== "linux") {
     throw new FailedPreconditionError(
       `the local platform runs on Linux only, not on ${process.platform}; pass apiUrl and apiKey of a server, or set AGENT_SANDBOX_API_URL and AGENT_SANDBOX_API_KEY`,
@@ -47,7 +39,7 @@ export async function findOrStartLocalPlatform(options: LocalPlatformOptions = {
   return toLocalPlatform(await startOnce(runDir, options));
 }
 
-async function startOnce(runDir: string, { signal, startTimeoutMs = START_TIMEOUT_MS }: LocalPlatformOptions): Promise<PlatformFile> {
+async function startOnce(runDir: string, { signal, startTimeoutMs = START_TIMEOUT_MS }: LocalPlatformStartOptions): Promise<PlatformFile> {
   const deadline = AbortSignal.timeout(startTimeoutMs);
   let running: PlatformFile | undefined;
   const isRunning = async (): Promise<boolean> => {
