@@ -1,0 +1,61 @@
+#!/usr/bin/env node
+import { parseArgs } from "node:util";
+import { createDaemon } from "./server.js";
+
+const USAGE = "usage: daemon.mjs --fd <number> | --port <number> [--host <address>] | --socket <path>";
+const IDLE_CONNECTION_MS = 640_000;
+
+/** Where the daemon accepts connections. */
+type Listener =
+  | { readonly kind: "fd"; readonly fd: number }
+  | { readonly kind: "port"; readonly port: number; readonly host: string }
+  | { readonly kind: "socket"; readonly path: string };
+
+function parseListener(args: string[]): Listener | undefined {
+  const { values } = parseArgs({
+    args,
+    options: { fd: { type: "string" }, port: { type: "string" }, host: { type: "string", default: "0.0.0.0" }, socket: { type: "string" } },
+  });
+  if (values.fd !== undefined && /^\d+$/.test(values.fd)) return { kind: "fd", fd: Number(values.fd) };
+  if (values.port !== undefined && /^\d+$/.test(values.port)) return { kind: "port", port: Number(values.port), host: values.host };
+  return values.socket ? { kind: "socket", path: values.socket } : undefined;
+}
+
+function run(): void {
+  let listener: Listener | undefined;
+  try {
+    listener = parseListener(process.argv.slice(2));
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+  }
+  if (listener === undefined) {
+    console.error(USAGE);
+    process.exit(2);
+  }
+  process.umask(0o022);
+  // The sandbox ends with the daemon, so one failed request must not end the daemon.
+  process.on("uncaughtException", (error) => console.error("uncaught error in the daemon:", error));
+  process.on("unhandledRejection", (error) => console.error("unhandled rejection in the daemon:", error));
+
+  const isPublic = listener.kind === "port";
+  const daemon = createDaemon({ guardTunnels: isPublic, idleConnectionMs: isPublic ? IDLE_CONNECTION_MS : 0 });
+  daemon.server.once("error", (error) => {
+    console.error(`the daemon cannot listen: ${error.message}`);
+    process.exit(1);
+  });
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.once(signal, () => void daemon.close().then(() => process.exit(0)));
+  }
+  switch (listener.kind) {
+    case "fd":
+      daemon.server.listen({ fd: listener.fd });
+      break;
+    case "port":
+      daemon.server.listen(listener.port, listener.host);
+      break;
+    case "socket":
+      daemon.server.listen(listener.path);
+  }
+}
+
+run();

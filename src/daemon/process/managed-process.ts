@@ -1,0 +1,194 @@
+import { InternalError, InvalidArgumentError } from "../../errors/error-classes.js";
+import type { ExitStatus } from "./exit-status.js";
+import type { Launched, LaunchSink } from "./launch.js";
+import { assertTerminalSize } from "./launch-terminal.js";
+import { startLongTimer } from "./long-timer.js";
+import { type OutputCursor, type OutputKind, OutputLog } from "./output-log.js";
+
+/** The configuration that a process was started with, as its starter gave it. */
+export interface ProcessDescription {
+  readonly cmd: string;
+  readonly args: readonly string[];
+  readonly envs: Readonly<Record<string, string>>;
+  readonly cwd: string | undefined;
+  readonly tag: string | undefined;
+  readonly hasTerminal: boolean;
+}
+
+export interface ManagedProcessOptions {
+  readonly description: ProcessDescription;
+  /** Memory for recent output, in bytes; asked at each use. */
+  readonly logCapacityBytes: () => number;
+  /** Called once, when the process ended and its output is complete. */
+  readonly onEnd: (process: ManagedProcess) => void;
+}
+
+/**
+ * One process of the sandbox from its start to the end of its output.
+ *
+ * It belongs to no connection: readers come and go, its output goes to a bounded log, and it waits for no one when nobody reads.
+ */
+export class ManagedProcess implements LaunchSink {
+  readonly description: ProcessDescription;
+  readonly log: OutputLog;
+  readonly #onEnd: (process: ManagedProcess) => void;
+  #launched: Launched | undefined;
+  #openSources = 0;
+  #exit: ExitStatus | undefined;
+  #isEnded = false;
+  #isOutputAbandoned = false;
+  #isTimedOut = false;
+  #cancelDeadline: (() => void) | undefined;
+
+  constructor(options: ManagedProcessOptions) {
+    this.description = options.description;
+    this.#onEnd = options.onEnd;
+    this.log = new OutputLog({
+      capacityBytes: options.logCapacityBytes,
+      onFull: () => this.#eachSource("pause"),
+      onSpace: () => this.#eachSource("resume"),
+    });
+  }
+
+  /** Take over what the launcher started; its events may have begun to arrive. */
+  attach(launched: Launched): void {
+    this.#launched = launched;
+    this.#openSources += launched.sources.length;
+    this.#endIfComplete();
+  }
+
+  /** Id in the pid namespace of the sandbox. */
+  get pid(): number {
+    return this.#parts.pid;
+  }
+
+  /** How it ended; `undefined` until its output is complete too. */
+  get exit(): ExitStatus | undefined {
+    return this.#isEnded ? this.#exit : undefined;
+  }
+
+  /** Its deadline killed it. */
+  get isTimedOut(): boolean {
+    return this.#isTimedOut;
+  }
+
+  /** Follow the output from now on. Close the cursor when the reader is gone. */
+  follow(): OutputCursor {
+    return this.log.openCursor();
+  }
+
+  /** Kill the process group after `timeoutMs`, whoever is connected then. */
+  setDeadline(timeoutMs: number): void {
+    this.#cancelDeadline = startLongTimer(timeoutMs, () => {
+      this.#isTimedOut = true;
+      try {
+        this.signal("SIGKILL");
+      } catch {
+        // It ended in this moment.
+      }
+    });
+  }
+
+  /**
+   * Signal the whole process group. From then on nobody waits for output: `end` follows when the process is gone, also when a process that
+   * left the group still holds the pipes.
+   *
+   * @throws {@link InternalError} the kernel refused the signal.
+   */
+  signal(signal: NodeJS.Signals): void {
+    this.#isOutputAbandoned = true;
+    if (this.#exit !== undefined) {
+      tryKill(-this.pid, signal);
+      this.#finishOutput();
+      return;
+    }
+    // A process that was forked this instant may not lead its group yet.
+    const failure = tryKill(-this.pid, signal) && tryKill(this.pid, signal);
+    if (failure) throw new InternalError(`process ${this.pid} cannot be signalled (${failure})`);
+  }
+
+  /**
+   * Feed the process; resolves when all bytes were delivered.
+   *
+   * @throws {@link InternalError} the input is of the wrong kind, disabled or closed.
+   */
+  async write(kind: "stdin" | "pty", bytes: Uint8Array): Promise<void> {
+    if ((kind === "pty") !== this.description.hasTerminal) {
+      throw new InternalError(
+        kind === "pty"
+          ? `process ${this.pid} has no terminal: send the input as stdin`
+          : `process ${this.pid} has a terminal: send the input as pty`,
+      );
+    }
+    const input = this.#parts.input;
+    if (input === undefined) throw new InternalError(`process ${this.pid} was started without standard input (stdin: false)`);
+    await input.write(bytes);
+  }
+
+  /** End of file on standard input. Idempotent. */
+  closeStdin(): void {
+    this.#parts.input?.close();
+  }
+
+  /**
+   * @throws {@link InvalidArgumentError} the size is out of range; {@link InternalError} there is no terminal.
+   */
+  resize(cols: number, rows: number): void {
+    const resize = this.#parts.resize;
+    if (resize === undefined) throw new InternalError(`process ${this.pid} has no terminal, so it has no size`);
+    assertTerminalSize({ cols, rows });
+    // Between the exit and the end of its output the descriptor may be closed already.
+    if (this.#openSources === 0) return;
+    try {
+      resize(cols, rows);
+    } catch (cause) {
+      throw new InternalError(`the terminal of process ${this.pid} cannot be resized`, { cause });
+    }
+  }
+
+  onOutput(kind: OutputKind, bytes: Uint8Array): void {
+    this.log.append(kind, bytes);
+  }
+
+  onOutputEnd(): void {
+    this.#openSources -= 1;
+    this.#endIfComplete();
+  }
+
+  onExit(exit: ExitStatus): void {
+    this.#exit = exit;
+    this.#cancelDeadline?.();
+    if (this.#isOutputAbandoned) this.#finishOutput();
+    this.#endIfComplete();
+  }
+
+  get #parts(): Launched {
+    if (this.#launched === undefined) throw new InvalidArgumentError("the process has not started yet");
+    return this.#launched;
+  }
+
+  #finishOutput(): void {
+    for (const source of this.#launched?.sources ?? []) source.finishNow();
+  }
+
+  #eachSource(action: "pause" | "resume"): void {
+    for (const source of this.#launched?.sources ?? []) source[action]();
+  }
+
+  #endIfComplete(): void {
+    if (this.#isEnded || this.#launched === undefined || this.#exit === undefined || this.#openSources > 0) return;
+    this.#isEnded = true;
+    this.#launched.input?.destroy();
+    this.#onEnd(this);
+    this.log.close();
+  }
+}
+
+function tryKill(target: number, signal: NodeJS.Signals): string | undefined {
+  try {
+    process.kill(target, signal);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error && "code" in error ? String(error.code) : "unknown";
+  }
+}

@@ -1,0 +1,44 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { FailedPreconditionError } from "../errors/error-classes.js";
+
+/** The native half of node-pty: it forks a process on a new terminal, which Node itself cannot. */
+export interface PtyAddon {
+  /**
+   * Start `file` in a new session whose controlling terminal is new too; -1 keeps the user or group. The returned descriptor is the
+   * controlling side: non-blocking, owned by the caller.
+   */
+  fork(
+    file: string,
+    args: readonly string[],
+    env: readonly string[],
+    cwd: string,
+    cols: number,
+    rows: number,
+    uid: number,
+    gid: number,
+    isUtf8: boolean,
+    helperPath: string,
+    onExit: (exitCode: number, signal: number) => void,
+  ): { readonly fd: number; readonly pid: number; readonly pty: string };
+  resize(fd: number, cols: number, rows: number): void;
+}
+
+/**
+ * Load the add-on: `pty.node` beside the bundled daemon, else the prebuilt package in node_modules. Loading takes milliseconds, so it
+ * waits for the first terminal.
+ *
+ * @throws {@link FailedPreconditionError} it is in neither place.
+ */
+export function loadPtyAddon(): PtyAddon {
+  const require = createRequire(import.meta.url);
+  const beside = join(dirname(fileURLToPath(import.meta.url)), "pty.node");
+  const target = existsSync(beside) ? beside : `@lydell/node-pty-${process.platform}-${process.arch}/pty.node`;
+  try {
+    return require(target) as PtyAddon;
+  } catch (cause) {
+    throw new FailedPreconditionError(`terminals are not available: the add-on ${target} cannot be loaded`, { cause });
+  }
+}

@@ -1,0 +1,132 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { Filesystem } from "../../gen/proto/filesystem/filesystem_pb.js";
+import { Process } from "../../gen/proto/process/process_pb.js";
+import { assertAccess, isOpenRoute } from "./auth.js";
+import { allowAnyOrigin, answerPreflight } from "./cors.js";
+import { DaemonState, type DaemonStateOptions } from "./daemon-state.js";
+import { createFileContext } from "./filesystem/file-context.js";
+import { createFileMetadata } from "./filesystem/file-metadata.js";
+import { createFilesystemService } from "./filesystem/filesystem-service.js";
+import { createWatchHub } from "./filesystem/watch/watch-hub.js";
+import { createWatcherRegistry } from "./filesystem/watch/watcher-registry.js";
+import { sendException, sendHttpError, sendJson } from "./http-response.js";
+import { handleInit } from "./init-route.js";
+import { measure } from "./metrics.js";
+import { createLibcLoader } from "./native/libc.js";
+import { ProcessRegistry } from "./process/process-registry.js";
+import { createProcessService } from "./process/process-service.js";
+import { createRpcHandler } from "./rpc.js";
+import { openTunnel } from "./tunnel.js";
+
+const MAX_HEADER_BYTES = 64 * 1024;
+
+export interface DaemonOptions extends DaemonStateOptions {
+  /**
+   * Milliseconds that a connection may idle between requests; 0 is for ever, for the edge that keeps one connection to see the daemon die.
+   *
+   * @defaultValue 0
+   */
+  readonly idleConnectionMs?: number;
+  /** Tunnels need the access token too: set it where others than the edge can reach the listener. @defaultValue false */
+  readonly guardTunnels?: boolean;
+}
+
+/** A daemon that is ready to listen. */
+export interface Daemon {
+  /** Call `listen` on it. */
+  readonly server: Server;
+  readonly state: DaemonState;
+  readonly processes: ProcessRegistry;
+  /** Stop listening, cut all connections and kill all processes. */
+  close(): Promise<void>;
+}
+
+type Route = (req: IncomingMessage, res: ServerResponse) => void | Promise<void>;
+
+/** Compose the daemon: its state, its services and the HTTP server that offers them. */
+export function createDaemon(options: DaemonOptions = {}): Daemon {
+  const state = new DaemonState(options);
+  const processes = new ProcessRegistry(state);
+  const libc = createLibcLoader();
+  const files = createFileContext(state, createFileMetadata(libc));
+  const filesystem = createFilesystemService({ context: files, hub: createWatchHub(libc), watchers: createWatcherRegistry() });
+  const rpc = createRpcHandler({
+    services: [Process, Filesystem],
+    routes: (router) => router.service(Process, createProcessService(processes, state)).service(Filesystem, filesystem),
+  });
+  const routes = createRoutes(state);
+
+  const dispatch = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    // The response of a vanished client fails; whoever writes sees it there.
+    res.on("error", () => {});
+    allowAnyOrigin(res);
+    const method = req.method ?? "";
+    const path = req.url?.split("?", 1)[0] ?? "";
+    if (method === "OPTIONS") return answerPreflight(req, res);
+    if (!isOpenRoute(method, path)) assertAccess(req, state.accessToken);
+    if (rpc.isRpcPath(path)) return rpc.handle(req, res, path);
+    const methods = routes.get(path);
+    if (methods === undefined) return sendHttpError(res, 404, `nothing is served at '${path}'`);
+    const route = methods.get(method);
+    if (route === undefined) {
+      const allow = [...methods.keys()].join(", ");
+      return sendHttpError(res, 405, `'${path}' takes ${allow}, not ${method}`, { allow });
+    }
+    return route(req, res);
+  };
+
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, noDelay: true }, (req, res) => {
+    dispatch(req, res).catch((error: unknown) => sendException(res, error));
+  });
+  // Streams last as long as their processes, and the edge keeps an idle connection on purpose.
+  server.requestTimeout = 0;
+  server.headersTimeout = 0;
+  server.keepAliveTimeout = options.idleConnectionMs ?? 0;
+  server.on("connect", (req, socket, head) => {
+    if (options.guardTunnels) {
+      try {
+        assertAccess(req, state.accessToken);
+      } catch {
+        socket.end("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        return;
+      }
+    }
+    void openTunnel(req.url ?? "", socket, head);
+  });
+  server.on("clientError", (_error, socket) => {
+    if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    else socket.destroy();
+  });
+  server.once("listening", () => void processes.warmUp());
+
+  return {
+    server,
+    state,
+    processes,
+    close: () =>
+      new Promise((resolve) => {
+        processes.close();
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function createRoutes(state: DaemonState): ReadonlyMap<string, ReadonlyMap<string, Route>> {
+  const health: Route = (_req, res) => {
+    res.writeHead(204, { "cache-control": "no-store" });
+    res.end();
+  };
+  return new Map<string, ReadonlyMap<string, Route>>([
+    [
+      "/health",
+      new Map<string, Route>([
+        ["GET", health],
+        ["HEAD", health],
+      ]),
+    ],
+    ["/init", new Map<string, Route>([["POST", (req, res) => handleInit(req, res, state)]])],
+    ["/envs", new Map<string, Route>([["GET", (_req, res) => sendJson(res, 200, Object.fromEntries(state.envVars))]])],
+    ["/metrics", new Map<string, Route>([["GET", async (_req, res) => sendJson(res, 200, await measure())]])],
+  ]);
+}
