@@ -15,7 +15,9 @@ export function toMetadataHeaders(metadata: Readonly<Record<string, string>> | u
   let totalBytes = 0;
   for (const [key, value] of Object.entries(metadata ?? {})) {
     if (!KEY.test(key) || key.length > MAX_KEY_LENGTH) {
-      throw new InvalidArgumentError(`metadata key ${JSON.stringify(key)} must be 1 to ${MAX_KEY_LENGTH} letters, digits or any of !#$%&'*+.^_\`|~-`);
+      throw new InvalidArgumentError(
+        `metadata key ${JSON.stringify(key)} must be 1 to ${MAX_KEY_LENGTH} letters, digits or any of !#$%&'*+.^_\`|~-`,
+      );
     }
     // A `$` in the pattern would let a final newline pass, so the length of the match is compared.
     if (typeof value !== "string" || VALUE.exec(value)?.[0].length !== value.length) {

@@ -1,6 +1,6 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
-import { EventType, Filesystem, FileType as WireFileType } from "../../gen/proto/filesystem/filesystem_pb.js";
 import type { EntryInfo as WireEntry, FilesystemEvent as WireEvent } from "../../gen/proto/filesystem/filesystem_pb.js";
+import { EventType, Filesystem, FileType as WireFileType } from "../../gen/proto/filesystem/filesystem_pb.js";
 import { ProtocolError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import type { RequestOptions } from "../transport/config.js";
@@ -81,7 +81,11 @@ export class FilesystemClient {
   }
 
   async stat(path: string, options: FilesystemCallOptions): Promise<EntryInfo> {
-    const { entry } = await this.#rpc.unary(Filesystem.method.stat, { path }, { ...options, notFound: "file_not_found", isIdempotent: true });
+    const { entry } = await this.#rpc.unary(
+      Filesystem.method.stat,
+      { path },
+      { ...options, notFound: "file_not_found", isIdempotent: true },
+    );
     return requireEntry(entry, options.operation);
   }
 
@@ -136,7 +140,9 @@ export class FilesystemClient {
   }
 }
 
-type WatchMessage = { readonly event: { readonly case: "filesystem"; readonly value: WireEvent } | { readonly case?: unknown; readonly value?: unknown } };
+type WatchMessage = {
+  readonly event: { readonly case: "filesystem"; readonly value: WireEvent } | { readonly case?: unknown; readonly value?: unknown };
+};
 
 async function* readEvents(messages: AsyncIterable<WatchMessage>): AsyncGenerator<FilesystemEvent, void, undefined> {
   for await (const { event } of messages) {

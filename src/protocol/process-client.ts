@@ -1,5 +1,5 @@
-import { Process, Signal } from "../../gen/proto/process/process_pb.js";
 import type { ProcessEvent as WireEvent } from "../../gen/proto/process/process_pb.js";
+import { Process, Signal } from "../../gen/proto/process/process_pb.js";
 import { ProtocolError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import type { RequestOptions } from "../transport/config.js";
@@ -85,7 +85,11 @@ export class ProcessClient {
 
   /** Follow a process from now on. */
   async attach(pid: number, options: ProcessStreamOptions): Promise<ProcessStream> {
-    const stream = await this.#rpc.stream(Process.method.connect, { process: selectPid(pid) }, { ...options, notFound: "process_not_found" });
+    const stream = await this.#rpc.stream(
+      Process.method.connect,
+      { process: selectPid(pid) },
+      { ...options, notFound: "process_not_found" },
+    );
     return toProcessStream(stream, options.operation);
   }
 
@@ -168,5 +172,6 @@ async function* readEvents(
       yield { type: "end", exitCode: kind.value.exitCode, error: kind.value.error };
     }
   }
-  if (!hasEnded) throw new ProtocolError(`${operation}: the daemon completed the stream without saying how the process ended`, { operation });
+  if (!hasEnded)
+    throw new ProtocolError(`${operation}: the daemon completed the stream without saying how the process ended`, { operation });
 }

@@ -1,8 +1,7 @@
-import { ProtocolError, UnimplementedError } from "../errors/error-classes.js";
+import { ProtocolError, TimeoutError, UnimplementedError } from "../errors/error-classes.js";
 import { fromReadableStream, toReadableStream } from "../shared/byte-stream.js";
 import type { RequestOptions } from "../transport/config.js";
 import type { DaemonAnswer, DaemonHttp } from "../transport/daemon-http.js";
-import { TimeoutError } from "../errors/error-classes.js";
 import { DAEMON_FEATURES, isVersionAtLeast } from "./daemon-version.js";
 import type { FileBody } from "./file-data.js";
 import { encodeMultipart, isSafeFileName } from "./multipart.js";
@@ -62,7 +61,10 @@ export class FileTransfer {
   }
 
   /** The content as it comes. `idleTimeoutMs` ends a transfer that stands still for that long; `0` never. */
-  async readStream(path: string, options: TransferOptions & { readonly idleTimeoutMs: number }): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+  async readStream(
+    path: string,
+    options: TransferOptions & { readonly idleTimeoutMs: number },
+  ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
     const answer = await this.#open(path, options);
     answer.deadline.stopTimer();
     return toReadableStream(readChunks(answer, options));
@@ -105,13 +107,23 @@ export class FileTransfer {
   async #post(path: string | undefined, headers: Record<string, string>, body: FileBody, options: UploadOptions): Promise<WriteInfo[]> {
     const { operation, signal, requestTimeoutMs } = options;
     const target = toTarget(path, options.user);
-    const answer = await this.#http.send({ operation, method: "POST", target, headers, body, signal, requestTimeoutMs, notFound: "file_not_found" });
+    const answer = await this.#http.send({
+      operation,
+      method: "POST",
+      target,
+      headers,
+      body,
+      signal,
+      requestTimeoutMs,
+      notFound: "file_not_found",
+    });
     try {
       const written: unknown = JSON.parse(new TextDecoder().decode(await answer.response.bytes()));
       if (!Array.isArray(written)) throw new SyntaxError("not a list");
       return written as WriteInfo[]; // the contract's shape; unknown fields of newer daemons stay
     } catch (error) {
-      if (error instanceof SyntaxError) throw new ProtocolError(`${operation}: the daemon's answer is not the list of written files`, { operation, cause: error });
+      if (error instanceof SyntaxError)
+        throw new ProtocolError(`${operation}: the daemon's answer is not the list of written files`, { operation, cause: error });
       throw await answer.explain(error);
     } finally {
       answer.deadline[Symbol.dispose]();
@@ -134,7 +146,9 @@ export class FileTransfer {
   }
 
   #tooOld(operation: string, what: string): UnimplementedError {
-    return new UnimplementedError(`${operation}: the daemon (version ${this.#envdVersion}) is too old for ${what}; rebuild the template`, { operation });
+    return new UnimplementedError(`${operation}: the daemon (version ${this.#envdVersion}) is too old for ${what}; rebuild the template`, {
+      operation,
+    });
   }
 }
 

@@ -1,10 +1,10 @@
+import { ConnectionError } from "../errors/error-classes.js";
 import type { ErrorReason } from "../errors/reason.js";
+import { SandboxError } from "../errors/sandbox-error.js";
 import { Deadline } from "./deadline.js";
 import type { HttpBody, HttpClient, HttpResponse } from "./http.js";
 import type { SafeLogger } from "./logger.js";
 import { sendWithRetry } from "./retry.js";
-import { ConnectionError } from "../errors/error-classes.js";
-import { SandboxError } from "../errors/sandbox-error.js";
 import { type CallContext, errorFromResponse, optionsOf, toSandboxGoneError } from "./wire-errors.js";
 
 /** How to reach the HTTP endpoints of one daemon. */
@@ -84,6 +84,22 @@ export class DaemonHttp {
       const failure = await this.#explain(context, deadline, error);
       deadline[Symbol.dispose]();
       throw failure;
+    }
+  }
+
+  /** Whether the daemon answers; false when the edge knows no such running sandbox. */
+  async isHealthy(options: {
+    readonly signal?: AbortSignal | undefined;
+    readonly requestTimeoutMs?: number | undefined;
+  }): Promise<boolean> {
+    try {
+      const answer = await this.send({ ...options, operation: "sandbox.isRunning", method: "GET", target: "/health" });
+      answer.deadline[Symbol.dispose]();
+      await answer.response.bytes();
+      return true;
+    } catch (error) {
+      if (SandboxError.isInstance(error) && error.reason === "sandbox_gone") return false;
+      throw error;
     }
   }
 

@@ -61,7 +61,10 @@ export function createRestClient(rest: RestOptions): RestClient {
     call: async (options, send) => {
       const context: CallContext = { ...options, peer: "control" };
       if (!rest.apiKey) {
-        throw new AuthenticationError(`${options.operation} needs an API key: pass apiKey or set AGENT_SANDBOX_API_KEY`, optionsOf(context));
+        throw new AuthenticationError(
+          `${options.operation} needs an API key: pass apiKey or set AGENT_SANDBOX_API_KEY`,
+          optionsOf(context),
+        );
       }
       using deadline = new Deadline({ ...options, requestTimeoutMs: options.requestTimeoutMs ?? rest.requestTimeoutMs });
       try {

@@ -1,0 +1,73 @@
+export { CommandExitError, type CommandOutcome } from "./errors/command-exit-error.js";
+export {
+  AlreadyExistsError,
+  AuthenticationError,
+  ConnectionError,
+  FailedPreconditionError,
+  FileNotFoundError,
+  InternalError,
+  InvalidArgumentError,
+  NotEnoughSpaceError,
+  NotFoundError,
+  PermissionDeniedError,
+  ProtocolError,
+  RateLimitError,
+  SandboxNotFoundError,
+  ServiceBusyError,
+  TemplateError,
+  TimeoutError,
+  UnimplementedError,
+} from "./errors/error-classes.js";
+export { ERROR_REASONS, type ErrorReason } from "./errors/reason.js";
+export { SandboxError, type SandboxErrorOptions } from "./errors/sandbox-error.js";
+export type { FileData } from "./protocol/file-data.js";
+export { type EntryInfo, type FilesystemEvent, FilesystemEventType, FileType } from "./protocol/filesystem-client.js";
+export type {
+  SandboxInfo,
+  SandboxLifecycleInfo,
+  SandboxQuery,
+  SandboxState,
+  VolumeMountInfo,
+} from "./protocol/lifecycle-types.js";
+export type { ProcessInfo, PtySize } from "./protocol/process-client.js";
+export type { WriteInfo } from "./protocol/transfer.js";
+export {
+  CommandHandle,
+  type CommandOutput,
+  type CommandResult,
+  type OutputCallback,
+} from "./sandbox/command-handle.js";
+export {
+  type CommandBackgroundOptions,
+  type CommandConnectOptions,
+  type CommandRunOptions,
+  type CommandStartOptions,
+  Commands,
+} from "./sandbox/commands.js";
+export {
+  type FileContent,
+  type FileFormat,
+  type FileListOptions,
+  type FileOptions,
+  type FileReadOptions,
+  Files,
+  type FileWriteEntry,
+  type FileWriteOptions,
+  type WatchOptions,
+} from "./sandbox/files.js";
+export type { SandboxParts } from "./sandbox/open-sandbox.js";
+export { Paginator } from "./sandbox/paginator.js";
+export { Pty, type PtyConnectOptions, type PtyCreateOptions } from "./sandbox/pty.js";
+export {
+  type FactoryThis,
+  type FileUrlOptions,
+  Sandbox,
+  type SandboxClass,
+  type SandboxConnectOptions,
+  type SandboxCreateOptions,
+  type SandboxListOptions,
+  type SandboxPaginator,
+} from "./sandbox/sandbox.js";
+export { type WatchCallback, type WatchExitCallback, WatchHandle } from "./sandbox/watch-handle.js";
+export type { ConnectionOptions, Encoding, PlatformKind, RequestOptions } from "./transport/config.js";
+export type { LogFacts, Logger } from "./transport/logger.js";

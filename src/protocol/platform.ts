@@ -1,0 +1,103 @@
+import { openHttpClient } from "#runtime";
+import { VERSION } from "../shared/version.js";
+import type { Config, RequestOptions } from "../transport/config.js";
+import { DaemonHttp } from "../transport/daemon-http.js";
+import type { HttpClient } from "../transport/http.js";
+import { createFetchClient } from "../transport/http-fetch.js";
+import { toSafeLogger } from "../transport/logger.js";
+import { createRestClient } from "../transport/rest.js";
+import { createRpcClient } from "../transport/rpc.js";
+import { FilesystemClient } from "./filesystem-client.js";
+import { LifecycleClient } from "./lifecycle-client.js";
+import type { SandboxAccess } from "./lifecycle-types.js";
+import { ProcessClient } from "./process-client.js";
+import type { RouteGeneration } from "./route-memory.js";
+import { FileTransfer } from "./transfer.js";
+
+/** Port of the daemon inside every sandbox. */
+export const DAEMON_PORT = 49_983;
+
+/** Domains whose edge has one shared host for the daemons of all sandboxes. */
+const SHARED_HOST_DOMAINS: readonly string[] = ["e2b.app", "e2b.dev", "e2b.pro", "e2b-staging.dev"];
+
+/**
+ * What calls share however many clients a program makes: kept connections by proxy, and what was learned about servers.
+ *
+ * One per process, because a pool that is thrown away with each `Sandbox.create` is no pool.
+ */
+export class ConnectionPool {
+  readonly #clients = new Map<string | undefined, HttpClient>();
+  readonly routes = new Map<string, RouteGeneration>();
+
+  /** The HTTP client for a configuration; a user's `fetch` wins. */
+  httpClient({ fetch, proxy }: Pick<Config, "fetch" | "proxy">): HttpClient {
+    if (fetch !== undefined) return createFetchClient(() => fetch);
+    const known = this.#clients.get(proxy);
+    if (known !== undefined) return known;
+    const client = openHttpClient({ proxy });
+    this.#clients.set(proxy, client);
+    return client;
+  }
+}
+
+/** The clients of one control plane. */
+export function openLifecycle(config: Config, pool: ConnectionPool): LifecycleClient {
+  const rest = createRestClient({
+    http: pool.httpClient(config),
+    baseUrl: config.apiUrl,
+    apiKey: config.apiKey,
+    apiHeaders: config.apiHeaders,
+    requestTimeoutMs: config.requestTimeoutMs,
+    retries: config.retries,
+    logger: toSafeLogger(config.logger),
+  });
+  return new LifecycleClient(rest, pool.routes, config.apiUrl);
+}
+
+/** The clients of one daemon. */
+export interface DaemonClients {
+  readonly processes: ProcessClient;
+  readonly filesystem: FilesystemClient;
+  readonly transfer: FileTransfer;
+  /** Whether it answers; false when the edge knows no such running sandbox. */
+  isHealthy(options: RequestOptions): Promise<boolean>;
+}
+
+/** Open the clients of the daemon of one sandbox. Nothing is sent yet. */
+export function openDaemon(config: Config, access: SandboxAccess, pool: ConnectionPool): DaemonClients {
+  const shared = {
+    http: pool.httpClient(config),
+    baseUrl: daemonUrl(config, access),
+    headers: {
+      "user-agent": `agent-sandbox-js/${VERSION}`,
+      "e2b-sandbox-id": access.sandboxId,
+      "e2b-sandbox-port": String(DAEMON_PORT),
+      ...(access.accessToken !== undefined && { "x-access-token": access.accessToken }),
+    },
+    sandboxId: access.sandboxId,
+    requestTimeoutMs: config.requestTimeoutMs,
+    retries: config.retries,
+    logger: toSafeLogger(config.logger),
+  };
+  const http = new DaemonHttp(shared);
+  const isBinary = config.encoding === "auto" ? access.isBinary : config.encoding === "binary";
+  const rpc = createRpcClient({ ...shared, isBinary, probeHealth: () => http.probeHealth() });
+  return {
+    processes: new ProcessClient(rpc),
+    filesystem: new FilesystemClient(rpc),
+    transfer: new FileTransfer(http, access.envdVersion),
+    isHealthy: (options) => http.isHealthy(options),
+  };
+}
+
+/** Where the daemon of a sandbox answers. */
+function daemonUrl(config: Config, access: SandboxAccess): string {
+  if (config.sandboxUrl !== undefined) return config.sandboxUrl;
+  const domain = access.domain ?? config.domain;
+  return SHARED_HOST_DOMAINS.includes(domain) ? `https://sandbox.${domain}` : `https://${toHost(DAEMON_PORT, access.sandboxId, domain)}`;
+}
+
+/** Host name of a port of a sandbox. */
+export function toHost(port: number, sandboxId: string, domain: string): string {
+  return `${port}-${sandboxId}.${domain}`;
+}

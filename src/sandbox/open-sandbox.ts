@@ -1,0 +1,54 @@
+import { findOrStartLocalPlatform } from "#local-platform";
+import type { LifecycleClient } from "../protocol/lifecycle-client.js";
+import type { SandboxAccess } from "../protocol/lifecycle-types.js";
+import { ConnectionPool, openDaemon, openLifecycle } from "../protocol/platform.js";
+import { type Config, type ConnectionOptions, type RequestOptions, resolveConfig } from "../transport/config.js";
+import { Commands } from "./commands.js";
+import { Files } from "./files.js";
+import { Pty } from "./pty.js";
+
+/** A control plane and the settings to reach it. */
+export interface Platform {
+  readonly config: Config;
+  readonly lifecycle: LifecycleClient;
+}
+
+/** What a {@link Sandbox} is made of. `create` and `connect` build it; subclasses hand it on. */
+export interface SandboxParts {
+  readonly platform: Platform;
+  readonly access: SandboxAccess;
+  readonly files: Files;
+  readonly commands: Commands;
+  readonly pty: Pty;
+  /** Whether the daemon answers; false when the edge knows no such running sandbox. */
+  isHealthy(options: RequestOptions): Promise<boolean>;
+}
+
+/** The one state of this module, and why: a pool of connections must outlive the single call. It holds no settings and no keys. */
+const pool = /* @__PURE__ */ new ConnectionPool();
+
+/** Resolve the settings and open the control plane; the local platform is found, or started, here. */
+export async function openPlatform(options: ConnectionOptions): Promise<Platform> {
+  const given = resolveConfig(options);
+  const config = given.platform === "local" ? await withLocalPlatform(given, options.signal) : given;
+  return { config, lifecycle: openLifecycle(config, pool) };
+}
+
+/** Build the namespaces of one sandbox. The only place where the layers are put together. */
+export function openSandboxParts(platform: Platform, access: SandboxAccess): SandboxParts {
+  const { processes, filesystem, transfer, isHealthy } = openDaemon(platform.config, access, pool);
+  return {
+    platform,
+    access,
+    files: new Files(filesystem, transfer, access.envdVersion),
+    commands: new Commands(processes, access.envdVersion),
+    pty: new Pty(processes),
+    isHealthy,
+  };
+}
+
+async function withLocalPlatform(config: Config, signal: AbortSignal | undefined): Promise<Config> {
+  const { apiUrl, sandboxUrl, apiKey } = await findOrStartLocalPlatform({ signal });
+  const { port } = new URL(apiUrl);
+  return Object.freeze({ ...config, apiUrl, sandboxUrl, apiKey, domain: `localhost:${port}` });
+}

@@ -1,0 +1,289 @@
+import { FailedPreconditionError, InvalidArgumentError, TemplateError } from "../errors/error-classes.js";
+import { isVersionAtLeast } from "../protocol/daemon-version.js";
+import type { NewSandboxSpec, SandboxInfo, SandboxQuery } from "../protocol/lifecycle-types.js";
+import { DAEMON_PORT, toHost } from "../protocol/platform.js";
+import { signFileUrl } from "../shared/signed-url.js";
+import { assertText } from "../shared/text-check.js";
+import { type ConnectionOptions, type RequestOptions, resolveConfig } from "../transport/config.js";
+import type { Commands } from "./commands.js";
+import type { Files } from "./files.js";
+import { openPlatform, openSandboxParts, type SandboxParts } from "./open-sandbox.js";
+import { checkEnvs, checkLifeMs, checkUser } from "./options.js";
+import { Paginator } from "./paginator.js";
+import type { Pty } from "./pty.js";
+
+/** How a sandbox is made. */
+export interface SandboxCreateOptions extends ConnectionOptions {
+  /** Id or alias. @defaultValue "base" */
+  readonly template?: string | undefined;
+  /** Milliseconds of life; the sandbox is killed when they are over. @defaultValue the server's, 300_000 */
+  readonly timeoutMs?: number | undefined;
+  /** Labels for finding it again. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /** Environment of every process; `undefined` values are left out. */
+  readonly envs?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Let it reach the internet. @defaultValue the server's */
+  readonly allowInternetAccess?: boolean | undefined;
+}
+
+/** How a running sandbox is joined. */
+export interface SandboxConnectOptions extends ConnectionOptions {
+  /** Milliseconds of life from now, at least: a longer life is never shortened. @defaultValue the server's, 300_000 */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Which sandboxes are listed, and how. */
+export interface SandboxListOptions extends ConnectionOptions {
+  readonly query?: SandboxQuery | undefined;
+  /** By start time. @defaultValue "desc", newest first */
+  readonly order?: "asc" | "desc" | undefined;
+  /** Sandboxes per page, 1 to 100. @defaultValue 100 */
+  readonly limit?: number | undefined;
+  /** Where an earlier list with the same query and order stopped. */
+  readonly nextToken?: string | undefined;
+}
+
+/** What a signed file URL permits. */
+export interface FileUrlOptions {
+  /** User whose home relative paths mean. @defaultValue the template's user */
+  readonly user?: string | undefined;
+  /** Seconds until the URL is refused. @defaultValue as long as the sandbox lives */
+  readonly useSignatureExpiration?: number | undefined;
+}
+
+/** A list of sandboxes, loaded page by page. */
+export type SandboxPaginator = Paginator<SandboxInfo>;
+
+/** A class whose instances are sandboxes: {@link Sandbox} or one derived from it. */
+export type SandboxClass<T extends Sandbox> = new (parts: SandboxParts) => T;
+
+/** `this` of a static factory: the class that it is called on, or nothing once it was taken off its class. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a function that is called without an object has exactly this type of `this`
+export type FactoryThis<T extends Sandbox> = SandboxClass<T> | void;
+
+const DEFAULT_TEMPLATE = "base";
+/** Daemons below this version speak another protocol. */
+const OLDEST_DAEMON = "0.1.0";
+
+/**
+ * An isolated machine for untrusted work: its identity, its life, and the namespaces `files`, `commands` and `pty`.
+ *
+ * Make one with {@link Sandbox.create}, which owns it (`await using` kills it at the end of the block), or join one with
+ * {@link Sandbox.connect}, which borrows it.
+ */
+export class Sandbox {
+  readonly sandboxId: string;
+  /** Domain of its host names. */
+  readonly sandboxDomain: string;
+  readonly files: Files;
+  readonly commands: Commands;
+  readonly pty: Pty;
+  // Private, so that no credential shows up when the object is printed or serialised.
+  readonly #parts: SandboxParts;
+
+  constructor(parts: SandboxParts) {
+    this.#parts = parts;
+    this.sandboxId = parts.access.sandboxId;
+    this.sandboxDomain = parts.access.domain ?? parts.platform.config.domain;
+    this.files = parts.files;
+    this.commands = parts.commands;
+    this.pty = parts.pty;
+  }
+
+  /**
+   * Make a sandbox and resolve when it answers.
+   *
+   * With neither a key nor a URL configured this is the platform on this machine, which is started when it does not run yet.
+   *
+   * @throws {@link TemplateError} no such template; {@link AuthenticationError} the key is missing or unknown;
+   * {@link RateLimitError} too many sandboxes; {@link ServiceBusyError} no capacity; {@link FailedPreconditionError} this
+   * machine is not prepared (the message says how); {@link TimeoutError} no answer within `requestTimeoutMs`.
+   */
+  static create<T extends Sandbox = Sandbox>(this: FactoryThis<T>, options?: SandboxCreateOptions): Promise<T & AsyncDisposable>;
+  static create<T extends Sandbox = Sandbox>(
+    this: FactoryThis<T>,
+    template: string,
+    options?: SandboxCreateOptions,
+  ): Promise<T & AsyncDisposable>;
+  static async create<T extends Sandbox = Sandbox>(
+    this: FactoryThis<T>,
+    templateOrOptions?: string | SandboxCreateOptions,
+    more?: SandboxCreateOptions,
+  ): Promise<T & AsyncDisposable> {
+    const options = typeof templateOrOptions === "string" ? { ...more, template: templateOrOptions } : (templateOrOptions ?? more ?? {});
+    const spec = toSpec(options);
+    const platform = await openPlatform(options);
+    const access = await platform.lifecycle.create(spec, pickRequest(options));
+    if (!isVersionAtLeast(access.envdVersion, OLDEST_DAEMON)) {
+      await platform.lifecycle.kill(access.sandboxId, {});
+      throw new TemplateError(`template ${spec.template} has a daemon of version ${access.envdVersion}, which is too old: rebuild it`, {
+        operation: "sandbox.create",
+      });
+    }
+    // biome-ignore lint/complexity/noThisInStatic: a derived class makes its own instances
+    const sandbox = newInstance(this, openSandboxParts(platform, access));
+    Object.defineProperty(sandbox, Symbol.asyncDispose, { value: async () => void (await sandbox.kill()) });
+    return sandbox as T & AsyncDisposable; // the line above
+  }
+
+  /**
+   * Join a sandbox and prolong its life to at least `timeoutMs` from now; a paused one is resumed.
+   *
+   * @throws {@link SandboxNotFoundError} there is none with this id, or it ended.
+   */
+  static async connect<T extends Sandbox = Sandbox>(
+    this: FactoryThis<T>,
+    sandboxId: string,
+    options: SandboxConnectOptions = {},
+  ): Promise<T> {
+    const timeoutMs = checkLifeMs(options.timeoutMs);
+    checkSandboxId(sandboxId);
+    const platform = await openPlatform(options);
+    const access = await platform.lifecycle.connect(sandboxId, timeoutMs, pickRequest(options));
+    // biome-ignore lint/complexity/noThisInStatic: a derived class makes its own instances
+    return newInstance(this, openSandboxParts(platform, access));
+  }
+
+  /** List sandboxes. Nothing is asked before the first page is. */
+  static list(options: SandboxListOptions = {}): SandboxPaginator {
+    const { query, order, limit } = options;
+    if (limit !== undefined && (!Number.isInteger(limit) || limit < 1 || limit > 100)) {
+      throw new InvalidArgumentError(`limit must be a whole number between 1 and 100, not ${String(limit)}`);
+    }
+    // A wrong setting is told here and not at the first page.
+    resolveConfig(options);
+    return new Paginator(async (nextToken, call) => {
+      const request = { ...pickRequest(options), ...call };
+      const { lifecycle } = await openPlatform({ ...options, ...request });
+      return lifecycle.list({ query, order, limit, nextToken, ...request });
+    }, options.nextToken);
+  }
+
+  /** Kill a sandbox by id. False when there was none. */
+  static async kill(sandboxId: string, options: ConnectionOptions = {}): Promise<boolean> {
+    checkSandboxId(sandboxId);
+    const { lifecycle } = await openPlatform(options);
+    return lifecycle.kill(sandboxId, pickRequest(options));
+  }
+
+  /** Set the end of a sandbox's life to `timeoutMs` from now, nearer or further; `0` ends it. */
+  static async setTimeout(sandboxId: string, timeoutMs: number, options: ConnectionOptions = {}): Promise<void> {
+    const lifeMs = requireLifeMs(timeoutMs);
+    checkSandboxId(sandboxId);
+    const { lifecycle } = await openPlatform(options);
+    await lifecycle.setTimeout(sandboxId, lifeMs, pickRequest(options));
+  }
+
+  /** Describe a sandbox. @throws {@link SandboxNotFoundError} there is none with this id, or it ended. */
+  static async getInfo(sandboxId: string, options: ConnectionOptions = {}): Promise<SandboxInfo> {
+    checkSandboxId(sandboxId);
+    const { lifecycle } = await openPlatform(options);
+    return lifecycle.getInfo(sandboxId, pickRequest(options));
+  }
+
+  /** Token for ports that are not public; absent where all are. */
+  get trafficAccessToken(): string | undefined {
+    return this.#parts.access.trafficAccessToken;
+  }
+
+  /** Prolong the life to at least `timeoutMs` from now, and resume a paused sandbox. */
+  async connect(options: RequestOptions & { readonly timeoutMs?: number | undefined } = {}): Promise<this> {
+    await this.#parts.platform.lifecycle.connect(this.sandboxId, checkLifeMs(options.timeoutMs), pickRequest(options));
+    return this;
+  }
+
+  /** Kill the sandbox and everything in it. False when it was gone already. */
+  async kill(options: RequestOptions = {}): Promise<boolean> {
+    return this.#parts.platform.lifecycle.kill(this.sandboxId, options);
+  }
+
+  /** Set the end of its life to `timeoutMs` from now, nearer or further; `0` ends it. */
+  async setTimeout(timeoutMs: number, options: RequestOptions = {}): Promise<void> {
+    await this.#parts.platform.lifecycle.setTimeout(this.sandboxId, requireLifeMs(timeoutMs), options);
+  }
+
+  /** Describe the sandbox as it is now. */
+  async getInfo(options: RequestOptions = {}): Promise<SandboxInfo> {
+    return this.#parts.platform.lifecycle.getInfo(this.sandboxId, options);
+  }
+
+  /** Whether it answers. False when it ended or is paused. @throws {@link ConnectionError} the platform cannot be reached. */
+  async isRunning(options: RequestOptions = {}): Promise<boolean> {
+    return this.#parts.isHealthy(options);
+  }
+
+  /** Host name under which a port of the sandbox is reached. */
+  getHost(port: number): string {
+    if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+      throw new InvalidArgumentError(`port must be a whole number between 1 and 65535, not ${String(port)}`);
+    }
+    return toHost(port, this.sandboxId, this.sandboxDomain);
+  }
+
+  /** A URL to which a file can be posted without a token, until it expires. Without `path` the form field names the file. */
+  uploadUrl(path?: string, options: FileUrlOptions = {}): Promise<string> {
+    return this.#fileUrl("write", path, options);
+  }
+
+  /** A URL from which a file can be read without a token, until it expires. */
+  downloadUrl(path: string, options: FileUrlOptions = {}): Promise<string> {
+    assertText("path", path);
+    return this.#fileUrl("read", path, options);
+  }
+
+  async #fileUrl(operation: "read" | "write", path: string | undefined, options: FileUrlOptions): Promise<string> {
+    if (path !== undefined) assertText("path", path);
+    const user = checkUser(options.user);
+    const { access, platform } = this.#parts;
+    const lifeSeconds = options.useSignatureExpiration;
+    if (lifeSeconds !== undefined && !Number.isFinite(lifeSeconds)) {
+      throw new InvalidArgumentError(`useSignatureExpiration must be a number of seconds, not ${String(lifeSeconds)}`);
+    }
+    const query = new URLSearchParams({ ...(path !== undefined && { path }), ...(user !== undefined && { username: user }) });
+    if (access.accessToken === undefined) {
+      if (lifeSeconds !== undefined) {
+        throw new FailedPreconditionError("useSignatureExpiration needs a secured sandbox; the URLs of this one need no signature");
+      }
+    } else {
+      const expiresAtSeconds = lifeSeconds === undefined ? undefined : Math.floor(Date.now() / 1000 + lifeSeconds);
+      query.set(
+        "signature",
+        await signFileUrl({ path: path ?? "", operation, username: user ?? "", expiresAtSeconds }, access.accessToken),
+      );
+      if (expiresAtSeconds !== undefined) query.set("signature_expiration", String(expiresAtSeconds));
+    }
+    const base = platform.config.sandboxUrl ?? `https://${this.getHost(DAEMON_PORT)}`;
+    return `${base}/files?${query}`;
+  }
+}
+
+function newInstance<T extends Sandbox>(Class: FactoryThis<T>, parts: SandboxParts): T {
+  // A static method that was taken off its class has no `this`; it then makes plain sandboxes, which is what T is by default.
+  return new (Class ?? (Sandbox as unknown as SandboxClass<T>))(parts);
+}
+
+function pickRequest({ signal, requestTimeoutMs }: RequestOptions): RequestOptions {
+  return { signal, requestTimeoutMs };
+}
+
+function toSpec(options: SandboxCreateOptions): NewSandboxSpec {
+  const { template = DEFAULT_TEMPLATE, metadata, allowInternetAccess } = options;
+  assertText("template", template);
+  for (const [key, value] of Object.entries(metadata ?? {})) {
+    assertText("a metadata key", key);
+    assertText(`metadata.${key}`, value);
+  }
+  const envs = options.envs === undefined ? undefined : checkEnvs(options.envs);
+  return { template, timeoutMs: checkLifeMs(options.timeoutMs), metadata, envs, allowInternetAccess };
+}
+
+function requireLifeMs(timeoutMs: number): number {
+  const lifeMs = checkLifeMs(timeoutMs);
+  if (lifeMs === undefined) throw new InvalidArgumentError("timeoutMs must be given");
+  return lifeMs;
+}
+
+function checkSandboxId(sandboxId: string): void {
+  assertText("sandboxId", sandboxId);
+  if (sandboxId === "") throw new InvalidArgumentError("sandboxId must not be empty");
+}
