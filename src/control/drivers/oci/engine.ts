@@ -1,0 +1,217 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { AlreadyExistsError, FailedPreconditionError, InvalidArgumentError } from "../../../errors/error-classes.js";
+import type { InstanceSpec } from "../driver.js";
+import { createBundle, type HostFacts } from "./bundle.js";
+import { SANDBOX_CAPABILITIES } from "./capabilities.js";
+import { type CgroupLayout, destroyCgroup, hasProcesses, listChildCgroups, readCgroupLayout } from "./cgroups.js";
+import { ConcurrencyGate } from "./concurrency-gate.js";
+import type { EngineConfig, EngineInfo, FoundSandbox } from "./helper-protocol.js";
+import { readHostFacts } from "./host-facts.js";
+import { findIdRange, ID_RANGE_SIZE, type IdRange } from "./id-range.js";
+import { openListeningSocket } from "./listening-socket.js";
+import { probeRuntime } from "./probe-runtime.js";
+import { runContainer } from "./run-container.js";
+import { findRuntimes, ProbeCache, type RuntimeProbe } from "./runtime-probe.js";
+import { removeTree, writeSandboxFiles } from "./sandbox-files.js";
+import { type LoadedSeccomp, loadSeccomp } from "./seccomp.js";
+import { socketFile } from "./socket-file.js";
+
+const ID = /^[a-z0-9]{1,57}$/;
+const CGROUP_ROOT = "/agent-sandbox";
+/** Starting more at once makes each one slower without a gain; see measurements of 200 sandboxes in docs/architecture.md. */
+const CREATES_AT_ONCE = 3;
+const DESTROYS_AT_ONCE = 4;
+
+/** Makes, finds and removes containers. Lives in the runtime helper, never in the control plane. */
+export class OciEngine {
+  readonly #config: EngineConfig;
+  readonly #cgroups: CgroupLayout;
+  readonly #cgroupParent: string;
+  readonly #host: HostFacts;
+  readonly #idRange: IdRange;
+  readonly #seccomp: LoadedSeccomp;
+  readonly #creates = new ConcurrencyGate(CREATES_AT_ONCE);
+  readonly #destroys = new ConcurrencyGate(DESTROYS_AT_ONCE);
+  readonly #inCreation = new Set<string>();
+  readonly #inDestruction = new Map<string, Promise<void>>();
+  #runtime: RuntimeProbe | undefined;
+
+  /** @throws {@link FailedPreconditionError} this user can have no sandboxes. */
+  constructor(config: EngineConfig) {
+    const idRange = findIdRange("root");
+    if (process.getuid?.() !== 0 || idRange === undefined) {
+      throw new FailedPreconditionError("Local sandboxes need root: run the platform as root (sudo abx serve).");
+    }
+    for (const directory of [config.socketsDir, config.stateDir]) mkdirSync(directory, { recursive: true, mode: 0o700 });
+    mkdirSync(config.sandboxesDir, { recursive: true, mode: 0o711 });
+    this.#config = config;
+    this.#idRange = idRange;
+    this.#cgroups = readCgroupLayout();
+    // Cgroups are of the whole machine, so each platform has its own place among them.
+    this.#cgroupParent = join(CGROUP_ROOT, createHash("sha256").update(realpathSync(config.stateDir)).digest("hex").slice(0, 12));
+    this.#host = readHostFacts(this.#cgroups);
+    this.#seccomp = loadSeccomp(SANDBOX_CAPABILITIES);
+  }
+
+  /**
+   * Choose the runtime.
+   *
+   * @throws {@link FailedPreconditionError} none is installed, or none runs a sandbox here.
+   */
+  async open(): Promise<EngineInfo> {
+    const cache = new ProbeCache(this.#config.probeFile, this.#cgroups.mode);
+    const probes: RuntimeProbe[] = [];
+    for (const found of findRuntimes()) {
+      const probe = await cache.get(found.path, () => probeRuntime(found, this.#probeParts()));
+      probes.push(probe);
+      if (probe.failure === undefined) {
+        this.#runtime = probe;
+        return {
+          runtime: probe,
+          probes,
+          cgroups: this.#cgroups,
+          seccomp: this.#seccomp.source,
+          hostIdBase: this.#idRange.base,
+        };
+      }
+    }
+    throw new FailedPreconditionError(toNoRuntimeText(probes));
+  }
+
+  /** Start a container; leaves nothing behind when it rejects. */
+  async create(spec: InstanceSpec): Promise<void> {
+    assertId(spec.id);
+    const runtime = this.#runtime;
+    if (runtime === undefined) throw new FailedPreconditionError("the runtime helper is not open");
+    const directory = this.#sandboxDir(spec.id);
+    if (this.#inCreation.has(spec.id) || existsSync(directory)) throw new AlreadyExistsError(`sandbox "${spec.id}" exists already`);
+    this.#inCreation.add(spec.id);
+    try {
+      await this.#creates.run(() => this.#start(spec, runtime, directory));
+    } catch (error) {
+      await this.#remove(spec.id);
+      throw error;
+    } finally {
+      this.#inCreation.delete(spec.id);
+    }
+  }
+
+  /** Kill every process and remove every trace; resolves at once when there is none. */
+  destroy(id: string): Promise<void> {
+    assertId(id);
+    const running = this.#inDestruction.get(id);
+    if (running !== undefined) return running;
+    const destruction = this.#destroys.run(() => this.#remove(id)).finally(() => this.#inDestruction.delete(id));
+    this.#inDestruction.set(id, destruction);
+    return destruction;
+  }
+
+  /** Everything that exists of any sandbox: its directory, socket, cgroup or runtime state. Creations under way are left out. */
+  list(): FoundSandbox[] {
+    const { sandboxesDir, socketsDir, stateDir } = this.#config;
+    const names = [
+      ...readdirSync(sandboxesDir),
+      ...readdirSync(socketsDir).map((name) => name.replace(/\.sock(\.new)?$/, "")),
+      ...listChildCgroups(this.#cgroups, this.#cgroupParent),
+      ...readdirSync(stateDir).flatMap((runtime) => readdirSync(join(stateDir, runtime))),
+    ];
+    const ids = [...new Set(names)].filter((name) => ID.test(name) && !this.#inCreation.has(name));
+    return ids.map((id) => ({ id, isRunning: this.#isRunning(id) }));
+  }
+
+  async #start({ id, templateDir, limits }: InstanceSpec, runtime: RuntimeProbe, directory: string): Promise<void> {
+    const { socketsDir, stateDir, runtimeDir } = this.#config;
+    const hostIdBase = readHostIdBase(templateDir);
+    const spec = createBundle({
+      id,
+      idRange: { base: hostIdBase, size: ID_RANGE_SIZE },
+      runtimeDir,
+      cgroupsPath: this.#cgroupPath(id),
+      limits,
+      host: this.#host,
+      seccomp: this.#seccomp.filter,
+    });
+    writeSandboxFiles(directory, { id, lowerDir: join(templateDir, "rootfs"), runtimeDir, hostIdBase, spec });
+    const socket = await openListeningSocket(socketFile(socketsDir, id));
+    try {
+      await runContainer({
+        id,
+        runtimePath: runtime.path,
+        stateDir: join(stateDir, runtime.name),
+        bundleDir: directory,
+        listenFd: socket.fd,
+      });
+      await socket.release();
+    } catch (error) {
+      await socket.discard();
+      throw error;
+    }
+  }
+
+  /**
+   * Once the processes are gone, a container is only files: of ours, of the runtime and of the cgroup file system. Removing them here
+   * saves a start of the runtime, and works for what is left of a container whose runtime was killed half-way.
+   */
+  async #remove(id: string): Promise<void> {
+    const { socketsDir, stateDir } = this.#config;
+    const socket = socketFile(socketsDir, id);
+    rmSync(socket, { force: true });
+    rmSync(`${socket}.new`, { force: true });
+    await destroyCgroup(this.#cgroups, this.#cgroupPath(id));
+    for (const runtime of readdirSync(stateDir)) rmSync(join(stateDir, runtime, id), { recursive: true, force: true });
+    const directory = this.#sandboxDir(id);
+    if (existsSync(directory)) await removeTree(directory);
+  }
+
+  #isRunning(id: string): boolean {
+    return (
+      existsSync(this.#sandboxDir(id)) &&
+      existsSync(socketFile(this.#config.socketsDir, id)) &&
+      hasProcesses(this.#cgroups, this.#cgroupPath(id))
+    );
+  }
+
+  #sandboxDir(id: string): string {
+    return join(this.#config.sandboxesDir, id);
+  }
+
+  #cgroupPath(id: string): string {
+    return join(this.#cgroupParent, id);
+  }
+
+  #probeParts() {
+    return {
+      ...this.#config,
+      cgroupParent: this.#cgroupParent,
+      cgroups: this.#cgroups,
+      idRange: this.#idRange,
+      host: this.#host,
+      seccomp: this.#seccomp.filter,
+    };
+  }
+}
+
+function assertId(id: string): void {
+  if (!ID.test(id)) throw new InvalidArgumentError(`invalid sandbox id "${id.slice(0, 100)}": expected ${ID.source}`);
+}
+
+/** The ids that own the files of the template are the ids of its sandboxes. */
+function readHostIdBase(templateDir: string): number {
+  try {
+    const { hostIdBase } = JSON.parse(readFileSync(join(templateDir, "template.json"), "utf8")) as { readonly hostIdBase?: unknown };
+    if (typeof hostIdBase === "number" && hostIdBase >= ID_RANGE_SIZE) return hostIdBase;
+  } catch {
+    // Said below.
+  }
+  throw new FailedPreconditionError(`the template in ${templateDir} is incomplete; run "abx setup" to build it again`);
+}
+
+function toNoRuntimeText(probes: readonly RuntimeProbe[]): string {
+  if (probes.length === 0) {
+    return 'No OCI runtime (crun or runc) is installed, and sandboxes never run without isolation. Run "abx setup" to install one.';
+  }
+  const reasons = probes.map(({ name, version, failure }) => `${name} ${version}: ${failure}`);
+  return `No OCI runtime of this machine can start a sandbox; "abx doctor" says what is missing, "abx setup" installs it. ${reasons.join("; ")}`;
+}

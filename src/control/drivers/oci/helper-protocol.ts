@@ -1,0 +1,51 @@
+import type { ErrorReason } from "../../../errors/reason.js";
+import type { InstanceSpec } from "../driver.js";
+import type { CgroupLayout } from "./cgroups.js";
+import type { RuntimeProbe } from "./runtime-probe.js";
+
+/** Directories that the helper works in; the first message it gets. */
+export interface EngineConfig {
+  readonly sandboxesDir: string;
+  readonly socketsDir: string;
+  /** State of the OCI runtimes, gone after a reboot as the containers are. */
+  readonly stateDir: string;
+  /** The prepared runtime directory of this version. */
+  readonly runtimeDir: string;
+  /** Where probe results are kept. */
+  readonly probeFile: string;
+}
+
+/** What the helper found out about the machine. */
+export interface EngineInfo {
+  readonly runtime: RuntimeProbe;
+  readonly probes: readonly RuntimeProbe[];
+  readonly cgroups: CgroupLayout;
+  readonly seccomp: "ecosystem" | "built-in";
+  readonly hostIdBase: number;
+}
+
+/** A sandbox, or what is left of one. */
+export interface FoundSandbox {
+  readonly id: string;
+  readonly isRunning: boolean;
+}
+
+/** Calls of the control plane to the helper and their results. */
+export interface EngineCalls {
+  open: { readonly params: EngineConfig; readonly result: EngineInfo };
+  create: { readonly params: InstanceSpec; readonly result: null };
+  destroy: { readonly params: { readonly id: string }; readonly result: null };
+  list: { readonly params: null; readonly result: readonly FoundSandbox[] };
+}
+
+export type EngineMethod = keyof EngineCalls;
+
+/** Control plane → helper. */
+export type HelperRequest = {
+  [Method in EngineMethod]: { readonly callId: number; readonly method: Method; readonly params: EngineCalls[Method]["params"] };
+}[EngineMethod];
+
+/** Helper → control plane, in any order. */
+export type HelperResponse =
+  | { readonly callId: number; readonly result: EngineCalls[EngineMethod]["result"] }
+  | { readonly callId: number; readonly error: { readonly reason: ErrorReason; readonly message: string } };

@@ -1,0 +1,135 @@
+import { existsSync, readdirSync } from "node:fs";
+import { createConnection, type Socket } from "node:net";
+import { join } from "node:path";
+import { ConnectionError, FailedPreconditionError } from "../../../errors/error-classes.js";
+import type { Logger } from "../../logger.js";
+import type { PlatformPaths } from "../../paths.js";
+import type { Driver, DriverCapabilities, Instance, InstanceSpec, IsolationReport } from "../driver.js";
+import { SANDBOX_NAMESPACES } from "./bundle.js";
+import { HelperProcess } from "./helper-process.js";
+import type { EngineInfo } from "./helper-protocol.js";
+import { findPackageFiles, type PackageFiles } from "./package-files.js";
+import { prepareRuntimeDir, pruneRuntimeDirs } from "./runtime-dir.js";
+import { usedRuntimeDir } from "./sandbox-files.js";
+import { socketFile } from "./socket-file.js";
+
+/** Parts of the platform that the driver works with. */
+export interface OciDriverOptions {
+  readonly paths: Pick<PlatformPaths, "dataDir" | "runDir" | "sandboxesDir" | "socketsDir" | "runtimeDir">;
+  readonly logger: Logger;
+  /** Built files of the package. @defaultValue those of the installed package */
+  readonly packageFiles?: PackageFiles;
+}
+
+/** Sandboxes as OCI containers of `crun` or `runc`, one user namespace each. */
+export function createOciDriver(options: OciDriverOptions): Driver {
+  const { paths, logger } = options;
+  let helper: HelperProcess | undefined;
+  let info: EngineInfo | undefined;
+
+  const opened = (): HelperProcess => {
+    if (helper === undefined) throw new FailedPreconditionError("the OCI driver is not open");
+    return helper;
+  };
+
+  const toInstance = (id: string): Instance => ({
+    id,
+    connect: () => connectToDaemon(id, socketFile(paths.socketsDir, id)),
+    async destroy() {
+      await opened().call("destroy", { id });
+    },
+  });
+
+  return {
+    name: "oci",
+
+    async open() {
+      const packageFiles = options.packageFiles ?? findPackageFiles();
+      const runtimeDir = prepareRuntimeDir(paths.runtimeDir, packageFiles);
+      const started = new HelperProcess({
+        script: packageFiles.runtimeHelper,
+        config: {
+          sandboxesDir: paths.sandboxesDir,
+          socketsDir: paths.socketsDir,
+          stateDir: join(paths.runDir, "runtime-state"),
+          runtimeDir,
+          probeFile: join(paths.dataDir, "runtime-probe.json"),
+        },
+        logger,
+      });
+      try {
+        info = await started.open();
+      } catch (error) {
+        await started.close();
+        throw error;
+      }
+      helper = started;
+      const used = new Set([runtimeDir, ...mountedRuntimeDirs(paths.sandboxesDir)]);
+      pruneRuntimeDirs(paths.runtimeDir, (directory) => used.has(directory));
+      return toCapabilities(info);
+    },
+
+    async create(spec: InstanceSpec) {
+      await opened().call("create", spec);
+      return toInstance(spec.id);
+    },
+
+    async list() {
+      const found = await opened().call("list", null);
+      return found.map(({ id, isRunning }) => ({ instance: toInstance(id), isRunning }));
+    },
+
+    isolation() {
+      if (info === undefined) throw new FailedPreconditionError("the OCI driver is not open");
+      return toIsolationReport(info);
+    },
+
+    async close() {
+      await helper?.close();
+      helper = undefined;
+    },
+  };
+}
+
+function connectToDaemon(id: string, path: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = createConnection(path);
+    socket.once("connect", () => {
+      socket.removeAllListeners("error");
+      resolve(socket);
+    });
+    socket.once("error", (cause) => {
+      reject(
+        new ConnectionError(`the daemon of sandbox "${id}" is gone (${(cause as NodeJS.ErrnoException).code})`, { cause, sandboxId: id }),
+      );
+    });
+  });
+}
+
+function mountedRuntimeDirs(sandboxesDir: string): string[] {
+  return (existsSync(sandboxesDir) ? readdirSync(sandboxesDir) : []).flatMap((name) => usedRuntimeDir(join(sandboxesDir, name)) ?? []);
+}
+
+function toCapabilities({ cgroups }: EngineInfo): DriverCapabilities {
+  return { pause: false, snapshot: false, checkpointMemory: false, limits: { ...cgroups.controllers, disk: false } };
+}
+
+/** The facts of a machine as a user reads them. */
+export function toIsolationReport(info: EngineInfo): IsolationReport {
+  const { limits } = toCapabilities(info);
+  const missing = (Object.keys(limits) as (keyof typeof limits)[]).filter((name) => !limits[name]);
+  return {
+    runtime: info.runtime.name,
+    runtimeVersion: info.runtime.version,
+    namespaces: SANDBOX_NAMESPACES,
+    hostUidOfRoot: info.hostIdBase,
+    seccomp: info.seccomp,
+    limits,
+    network: "none",
+    caveats: [
+      "Sandboxes share the kernel of this machine: a fault in the kernel can break the isolation.",
+      "All sandboxes use the same range of host ids; mount, pid and network namespaces separate them from each other.",
+      ...missing.map((name) => `There is no limit of ${name}: a sandbox can use all that the machine has.`),
+    ],
+  };
+}

@@ -1,0 +1,76 @@
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { InternalError } from "../../../errors/error-classes.js";
+import { ROOTFS_DIR } from "./bundle.js";
+
+/** One call of an OCI runtime. */
+export interface RunOptions {
+  readonly id: string;
+  readonly runtimePath: string;
+  /** Directory of this runtime's state. */
+  readonly stateDir: string;
+  /** Bundle directory with `config.json`, `lower`, `upper/`, `work/` and `rootfs/`. */
+  readonly bundleDir: string;
+  /** Becomes fd 3 of pid 1. */
+  readonly listenFd?: number;
+  /** Wait for the end of the container instead of its start. */
+  readonly isForeground?: boolean;
+}
+
+const LOG_FILE = "runtime.log";
+const DEADLINE_MS = 30_000;
+const KEPT_LOG_CHARACTERS = 2_000;
+
+/**
+ * Mounts the overlay and becomes the runtime. Both happen in a mount namespace that no other process enters: the container's own
+ * namespace is a copy of it, so when the sandbox ends, or the runtime dies half-way, there is no mount to clean up.
+ *
+ * Names are relative to the bundle directory, so no host path shows in the mount table inside and none needs escaping.
+ */
+const MOUNT_AND_RUN = `mount -t overlay -o nodev,lowerdir=lower,upperdir=upper,workdir=work overlay ${ROOTFS_DIR} 2>>${LOG_FILE} && exec "$@"`;
+
+/**
+ * Start a container from a prepared bundle; resolves when it runs.
+ *
+ * @throws {@link InternalError} the runtime refused; the message holds its log.
+ */
+export async function runContainer(options: RunOptions): Promise<void> {
+  const { id, runtimePath, stateDir, bundleDir, listenFd, isForeground = false } = options;
+  const runtime = [
+    runtimePath,
+    "--root",
+    stateDir,
+    "--log",
+    join(bundleDir, LOG_FILE),
+    "run",
+    ...(isForeground ? [] : ["--detach"]),
+    ...(listenFd === undefined ? [] : ["--preserve-fds", "1"]),
+    "--bundle",
+    bundleDir,
+    id,
+  ];
+  const child = spawn("unshare", ["--mount", "--propagation", "private", "sh", "-c", MOUNT_AND_RUN, "sh", ...runtime], {
+    cwd: bundleDir,
+    // The init process inherits these, so none of them may lead to this process.
+    stdio: ["ignore", "ignore", "ignore", ...(listenFd === undefined ? [] : [listenFd])],
+    timeout: DEADLINE_MS,
+    killSignal: "SIGKILL",
+  });
+  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (...outcome) => resolve(outcome));
+  });
+  if (code !== 0) {
+    throw new InternalError(`${runtimePath} did not start sandbox "${id}" (${signal ?? `exit code ${code}`}): ${readLog(bundleDir)}`);
+  }
+}
+
+/** The runtimes log JSON objects or `key="value"` pairs; what counts are their messages. */
+function readLog(bundleDir: string): string {
+  try {
+    return readFileSync(join(bundleDir, LOG_FILE), "utf8").slice(-KEPT_LOG_CHARACTERS).trim() || "it said nothing";
+  } catch {
+    return "it said nothing";
+  }
+}

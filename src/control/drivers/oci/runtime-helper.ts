@@ -1,0 +1,51 @@
+import { InternalError } from "../../../errors/error-classes.js";
+import { SandboxError } from "../../../errors/sandbox-error.js";
+import { OciEngine } from "./engine.js";
+import type { HelperRequest, HelperResponse } from "./helper-protocol.js";
+
+/**
+ * The runtime helper: a small process that makes containers for the control plane, because starting programs from a large heap is slow
+ * and because its mount namespace differs from everyone else's. It answers the messages of helper-protocol.ts on Node's IPC channel and
+ * ends with the channel.
+ */
+let engine: OciEngine | undefined;
+
+process.on("message", (request: HelperRequest) => {
+  answer(request).then(send, (error: unknown) => send({ callId: request.callId, error: toWireError(error) }));
+});
+// A container that is being started at this moment is found and buried by the next platform.
+process.on("disconnect", () => process.exit(0));
+// Terminal signals reach the whole process group; the end of this process is the control plane's decision.
+for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
+
+async function answer(request: HelperRequest): Promise<HelperResponse> {
+  const { callId } = request;
+  switch (request.method) {
+    case "open": {
+      engine = new OciEngine(request.params);
+      return { callId, result: await engine.open() };
+    }
+    case "create":
+      await opened().create(request.params);
+      return { callId, result: null };
+    case "destroy":
+      await opened().destroy(request.params.id);
+      return { callId, result: null };
+    case "list":
+      return { callId, result: opened().list() };
+  }
+}
+
+function opened(): OciEngine {
+  if (engine === undefined) throw new InternalError("the runtime helper got a call before it was opened");
+  return engine;
+}
+
+function send(response: HelperResponse): void {
+  if (process.connected) process.send?.(response);
+}
+
+function toWireError(error: unknown): { reason: SandboxError["reason"]; message: string } {
+  if (SandboxError.isInstance(error)) return { reason: error.reason, message: error.message };
+  return { reason: "internal", message: error instanceof Error ? error.message : String(error) };
+}

@@ -1,0 +1,94 @@
+import { spawn } from "node:child_process";
+import { chmodSync, chownSync, mkdirSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { InternalError } from "../../../errors/error-classes.js";
+import { ROOTFS_DIR } from "./bundle.js";
+import type { OciSpec } from "./oci-spec.js";
+
+/** What a sandbox's directory is made from. */
+export interface SandboxFiles {
+  readonly id: string;
+  /** Root file system of the template; owned by the sandbox's ids. */
+  readonly lowerDir: string;
+  readonly runtimeDir: string;
+  readonly hostIdBase: number;
+  readonly spec: OciSpec;
+}
+
+const LOWER_LINK = "lower";
+const RUNTIME_LINK = "runtime";
+
+/**
+ * Fill a new sandbox directory: bundle, empty writable layer with the names of this sandbox, links to what it uses.
+ *
+ * The directory belongs to root and the group of the sandbox's root, 0710: the runtime passes with the sandbox's ids, other users of
+ * this machine do not.
+ */
+export function writeSandboxFiles(directory: string, { id, lowerDir, runtimeDir, hostIdBase, spec }: SandboxFiles): void {
+  mkdirSync(directory, { mode: 0o700 });
+  chownSync(directory, 0, hostIdBase);
+  chmodSync(directory, 0o710);
+  symlinkSync(lowerDir, join(directory, LOWER_LINK));
+  symlinkSync(runtimeDir, join(directory, RUNTIME_LINK));
+  mkdirSync(join(directory, "work"), { mode: 0o700 });
+  mkdirSync(join(directory, ROOTFS_DIR), { mode: 0o700 });
+  const upper = join(directory, "upper");
+  makeGuestDirectory(upper, hostIdBase);
+  makeGuestDirectory(join(upper, "etc"), hostIdBase);
+  writeGuestFile(join(upper, "etc/hostname"), `${id}\n`, hostIdBase);
+  writeGuestFile(
+    join(upper, "etc/hosts"),
+    `127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n127.0.1.1\t${id}\n`,
+    hostIdBase,
+  );
+  writeFileSync(join(directory, "config.json"), JSON.stringify(spec), { mode: 0o600 });
+}
+
+/** Directory of the runtime files that a sandbox has mounted; `undefined` when it is not a whole sandbox. */
+export function usedRuntimeDir(directory: string): string | undefined {
+  return readLink(join(directory, RUNTIME_LINK));
+}
+
+/** Root file system of the template that a sandbox stands on; `undefined` when it is not a whole sandbox. */
+export function usedLowerDir(directory: string): string | undefined {
+  return readLink(join(directory, LOWER_LINK));
+}
+
+/**
+ * Remove a sandbox directory. rm(1) walks by descriptor, so it also removes trees whose paths a guest made longer than the kernel takes.
+ *
+ * @throws {@link InternalError} something could not be removed.
+ */
+export async function removeTree(directory: string): Promise<void> {
+  const child = spawn("rm", ["-rf", "--one-file-system", "--", directory], { stdio: ["ignore", "ignore", "pipe"] });
+  let complaint = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    if (complaint.length < 1_000) complaint += chunk.toString();
+  });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", resolve);
+  });
+  if (code !== 0) throw new InternalError(`cannot remove ${directory}: ${complaint.trim()}`);
+}
+
+/** Directories of the writable layer hide the modes of those below, so they get the usual ones. */
+function makeGuestDirectory(path: string, hostIdBase: number): void {
+  mkdirSync(path);
+  chmodSync(path, 0o755);
+  chownSync(path, hostIdBase, hostIdBase);
+}
+
+function writeGuestFile(path: string, text: string, hostIdBase: number): void {
+  writeFileSync(path, text);
+  chmodSync(path, 0o644);
+  chownSync(path, hostIdBase, hostIdBase);
+}
+
+function readLink(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
