@@ -12,7 +12,7 @@ export interface PoolEntry {
 }
 
 export interface WarmPoolOptions {
-  readonly driver: Driver;
+  readonly driver: Pick<Driver, "create">;
   readonly templates: TemplateResolver;
   readonly logger: Logger;
   /** Template that is kept warm. */

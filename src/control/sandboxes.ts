@@ -38,7 +38,7 @@ export interface LiveSandbox {
 
 export interface SandboxesParts {
   readonly store: Store;
-  readonly driver: Driver;
+  readonly driver: Pick<Driver, "create" | "list">;
   readonly templates: TemplateResolver;
   readonly pool: WarmPool;
   readonly logger: Logger;

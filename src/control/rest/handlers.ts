@@ -7,8 +7,9 @@ import type { SandboxRecord } from "../sandbox-record.js";
 import type { Sandboxes } from "../sandboxes.js";
 import type { ListFilter } from "../store.js";
 import type { TemplateResolver } from "../template-resolver.js";
+import { filledIn } from "./filled-in.js";
 import { toNewSandbox } from "./new-sandbox.js";
-import type { Handlers, OperationRequest } from "./operation-types.js";
+import type { Handlers, OperationAnswer, OperationRequest } from "./operation-types.js";
 import { toListedSandbox, toSandbox, toSandboxDetail } from "./sandbox-wire.js";
 
 export interface HandlerParts {
@@ -46,13 +47,13 @@ export function createHandlers({ sandboxes, templates, domain }: HandlerParts): 
       return { status: 204 };
     },
     connectSandbox: ({ path, body }) => connect(path.sandboxID, body.timeout),
-    connectSandboxV2: ({ path, body }) => connect(path.sandboxID, body.timeout),
+    connectSandboxV2: ({ path, body }) => connect(path.sandboxID, filledIn(body.timeout)),
     setSandboxTimeout: async ({ path, body }) => {
       await sandboxes.setTimeout(parseSandboxId(path.sandboxID), body.timeout * 1000);
       return { status: 204 };
     },
     refreshSandbox: ({ path, body }) => {
-      sandboxes.refresh(parseSandboxId(path.sandboxID), Math.max(body.duration, MIN_REFRESH_S) * 1000);
+      sandboxes.refresh(parseSandboxId(path.sandboxID), Math.max(filledIn(body.duration), MIN_REFRESH_S) * 1000);
       return { status: 204 };
     },
   };
@@ -60,21 +61,23 @@ export function createHandlers({ sandboxes, templates, domain }: HandlerParts): 
 
 type ListQueryWire = OperationRequest<operations["listSandboxes"]>["query"];
 
-function listSandboxes(query: ListQueryWire, sandboxes: Sandboxes, templates: TemplateResolver) {
-  const order = query.order ?? "desc";
+function listSandboxes(
+  query: ListQueryWire,
+  sandboxes: Sandboxes,
+  templates: TemplateResolver,
+): OperationAnswer<operations["listSandboxes"]> {
+  const order = filledIn(query.order);
   const after = query.nextToken === undefined ? undefined : fromListToken(query.nextToken, order);
   const wantsRunning = query.state === undefined || query.state.includes("running");
   const filter = toFilter(query, templates);
   if (!wantsRunning || filter === undefined) {
-    return { status: 200, headers: wantsRunning ? { "X-Total-Running": "0" } : {}, body: [] } as const;
+    return { status: 200, headers: wantsRunning ? { "X-Total-Running": "0" } : {}, body: [] };
   }
-  const page = sandboxes.list({ ...filter, order, after, limit: query.limit ?? 100 });
+  const page = sandboxes.list({ ...filter, order, after, limit: filledIn(query.limit) });
   const last: SandboxRecord | undefined = page.records.at(-1);
-  const headers = {
-    "X-Total-Running": String(sandboxes.countRunning(filter)),
-    ...(page.hasMore && last !== undefined ? { "X-Next-Token": toListToken(last, order) } : {}),
-  };
-  return { status: 200, headers, body: page.records.map(toListedSandbox) } as const;
+  const headers: Record<string, string> = { "X-Total-Running": String(sandboxes.countRunning(filter)) };
+  if (page.hasMore && last !== undefined) headers["X-Next-Token"] = toListToken(last, order);
+  return { status: 200, headers, body: page.records.map(toListedSandbox) };
 }
 
 /** `undefined` when nothing can match. */

@@ -1,6 +1,7 @@
 import type { components } from "../../../gen/openapi/lifecycle.js";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
 import type { NewSandbox } from "../sandboxes.js";
+import { filledIn } from "./filled-in.js";
 
 type Wire = components["schemas"];
 
@@ -15,7 +16,7 @@ export function toNewSandbox(body: Wire["NewSandbox"] | Wire["NewSandboxV2"], is
   for (const [name, value] of Object.entries(envs)) assertVariable(name, value);
   return {
     template: body.templateID,
-    timeoutMs: body.timeout * 1000,
+    timeoutMs: filledIn(body.timeout) * 1000,
     isSecure,
     metadata: body.metadata ?? {},
     envs,

@@ -1,0 +1,61 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { sendJsonOnSocket } from "../rest/json-answer.js";
+import type { SandboxLink } from "../sandbox-link.js";
+import type { Sandboxes } from "../sandboxes.js";
+import { type EdgeAnswer, internalPath, portNotOpen, sandboxNotFound } from "./edge-answer.js";
+import { breakOff, forward } from "./forward.js";
+import { isInternalPath } from "./internal-paths.js";
+import { DAEMON_PORT } from "./route.js";
+import { forwardUpgrade } from "./upgrade.js";
+
+/** A place inside a sandbox. */
+export interface EdgeTarget {
+  readonly sandboxId: string;
+  readonly port: number;
+}
+
+type Dialed = { readonly link: SandboxLink; readonly tunnel: Socket | undefined };
+
+/** Carries requests into sandboxes. */
+export class EdgeProxy {
+  readonly #sandboxes: Sandboxes;
+
+  constructor(sandboxes: Sandboxes) {
+    this.#sandboxes = sandboxes;
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse, target: EdgeTarget): Promise<void> {
+    const dialed = await this.#dial(request, target);
+    if ("status" in dialed) breakOff(response, dialed);
+    else if (response.destroyed) dialed.tunnel?.destroy();
+    else forward({ request, response, link: dialed.link, port: target.port }, dialed.tunnel);
+  }
+
+  async handleUpgrade(request: IncomingMessage, client: Socket, head: Buffer, target: EdgeTarget): Promise<void> {
+    const dialed = await this.#dial(request, target);
+    if ("status" in dialed) sendJsonOnSocket(client, dialed.status, dialed.body);
+    else if (client.destroyed) dialed.tunnel?.destroy();
+    else forwardUpgrade({ request, client, head, link: dialed.link, port: target.port }, dialed.tunnel);
+  }
+
+  /** Nothing is awaited on the way to the daemon, whose connections the link keeps. */
+  #dial(request: IncomingMessage, { sandboxId, port }: EdgeTarget): Dialed | EdgeAnswer | Promise<Dialed | EdgeAnswer> {
+    const link = this.#sandboxes.find(sandboxId)?.link;
+    if (link === undefined) return sandboxNotFound(sandboxId);
+    if (port !== DAEMON_PORT) return dialPort(link, port);
+    const target = request.url ?? "/";
+    return isInternalPath(target) ? internalPath(target) : { link, tunnel: undefined };
+  }
+}
+
+/** The daemon tries a closed port for half a second before it gives up, so a server that was started a moment ago is reached. */
+async function dialPort(link: SandboxLink, port: number): Promise<Dialed | EdgeAnswer> {
+  try {
+    const tunnel = await link.openPort(port);
+    return tunnel === undefined ? portNotOpen(link.sandboxId, port) : { link, tunnel };
+  } catch {
+    // The daemon itself cannot be reached; its lifeline finds out whether it is dead.
+    return sandboxNotFound(link.sandboxId);
+  }
+}

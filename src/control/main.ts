@@ -1,0 +1,76 @@
+import { availableParallelism } from "node:os";
+import { InvalidArgumentError } from "../errors/error-classes.js";
+import { createOciDriver } from "./drivers/oci/oci-driver.js";
+import { createJsonLogger } from "./logger.js";
+import { resolvePaths } from "./paths.js";
+import { openPlatform, type Platform } from "./platform.js";
+import { createTemplateResolver } from "./template-resolver.js";
+import { createTemplateStore } from "./templates/template-store.js";
+
+/** Options of `abx serve`. */
+export interface PlatformOptions {
+  /** TCP port. @defaultValue 0: the system chooses */
+  readonly port?: number | undefined;
+  /** Address to listen on. @defaultValue "127.0.0.1" */
+  readonly host?: string | undefined;
+  /** Domain of the sandboxes' hosts, without a port. @defaultValue "localhost" */
+  readonly domain?: string | undefined;
+  /** Sandboxes of the template `base` that are kept warm; 0 turns the pool off. @defaultValue `AGENT_SANDBOX_POOL_SIZE`, else one per CPU, at most 2 */
+  readonly poolSize?: number | undefined;
+  /** Milliseconds without a sandbox and without a request until the platform stops itself; 0 never. @defaultValue 900_000 */
+  readonly idleTimeoutMs?: number | undefined;
+  /** Stop on SIGTERM and SIGINT. @defaultValue true */
+  readonly handleSignals?: boolean | undefined;
+}
+
+const DEFAULT_IDLE_TIMEOUT_MS = 15 * 60_000;
+const MAX_DEFAULT_POOL = 2;
+const MAX_POOL = 100;
+
+/**
+ * Start the local platform of this user in this process. The log goes to stderr, one JSON object per line.
+ *
+ * @throws {@link AlreadyExistsError} one runs already; {@link FailedPreconditionError} the port is taken; {@link InvalidArgumentError} an
+ * option is out of range.
+ */
+export async function startPlatform(options: PlatformOptions = {}): Promise<Platform> {
+  const paths = resolvePaths();
+  const logger = createJsonLogger((line) => process.stderr.write(line));
+  const platform = await openPlatform(
+    {
+      paths,
+      driver: createOciDriver(paths),
+      templates: createTemplateResolver(createTemplateStore(paths.templatesDir)),
+      logger,
+    },
+    {
+      port: inRange("port", options.port ?? 0, 65_535),
+      host: options.host ?? "127.0.0.1",
+      domain: options.domain ?? "localhost",
+      poolSize: inRange("poolSize", options.poolSize ?? defaultPoolSize(), MAX_POOL),
+      idleTimeoutMs: inRange("idleTimeoutMs", options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS, Number.MAX_SAFE_INTEGER),
+      checkAnswers: process.env.AGENT_SANDBOX_CHECK_ANSWERS === "1",
+    },
+  );
+  if (options.handleSignals !== false) stopOnSignals(platform);
+  return platform;
+}
+
+function defaultPoolSize(): number {
+  const configured = process.env.AGENT_SANDBOX_POOL_SIZE;
+  return configured ? Number(configured) : Math.min(availableParallelism(), MAX_DEFAULT_POOL);
+}
+
+function inRange(name: string, value: number, maximum: number): number {
+  if (Number.isInteger(value) && value >= 0 && value <= maximum) return value;
+  throw new InvalidArgumentError(`${name} must be a whole number from 0 to ${maximum}, got ${value}`);
+}
+
+function stopOnSignals(platform: Platform): void {
+  const stop = () => {
+    // A failure to tidy up was logged; the process ends either way, and the next platform buries what is left.
+    platform.close().catch(() => undefined);
+  };
+  process.on("SIGTERM", stop).on("SIGINT", stop);
+  void platform.closed.then(() => process.off("SIGTERM", stop).off("SIGINT", stop));
+}

@@ -1,0 +1,147 @@
+import { rmSync } from "node:fs";
+import { ServiceBusyError } from "../errors/error-classes.js";
+import type { PlatformFile } from "../shared/platform-dirs.js";
+import { VERSION } from "../shared/version.js";
+import { CleanupStack } from "./cleanup-stack.js";
+import type { Driver } from "./drivers/driver.js";
+import { EdgeProxy } from "./edge/edge-proxy.js";
+import { IdleWatch } from "./idle-watch.js";
+import { acquireInstanceLock } from "./instance-lock.js";
+import { type Logger, messageOf } from "./logger.js";
+import { OpenedDriver } from "./opened-driver.js";
+import { type PlatformPaths, preparePaths } from "./paths.js";
+import { loadPlatformKey } from "./platform-key.js";
+import { PlatformServer } from "./platform-server.js";
+import { WarmPool } from "./pool.js";
+import { writePrivateFile } from "./private-file.js";
+import { createHandlers } from "./rest/handlers.js";
+import { RestServer } from "./rest/rest-server.js";
+import { Sandboxes } from "./sandboxes.js";
+import { Store } from "./store.js";
+import type { TemplateResolver } from "./template-resolver.js";
+
+/** How the platform runs; every part has a default in `main.ts`. */
+export interface PlatformSettings {
+  /** TCP port; 0 lets the system choose. */
+  readonly port: number;
+  /** Address to listen on. */
+  readonly host: string;
+  /** Domain of the sandboxes' hosts, without a port; `localhost` always works too. */
+  readonly domain: string;
+  /** Sandboxes of the template `base` that are kept warm. */
+  readonly poolSize: number;
+  /** Milliseconds without a sandbox and without a request until the platform stops itself; 0 never. */
+  readonly idleTimeoutMs: number;
+  /** Check every answer against the contract. */
+  readonly checkAnswers: boolean;
+}
+
+/** What the platform is made of. */
+export interface PlatformParts {
+  readonly paths: PlatformPaths;
+  readonly driver: Driver;
+  readonly templates: TemplateResolver;
+  readonly logger: Logger;
+}
+
+/** A running platform. */
+export interface Platform {
+  readonly info: PlatformFile;
+  /** Resolves when the platform has stopped, for whatever reason. */
+  readonly closed: Promise<void>;
+  /** Stop: the warm pool is destroyed, sandboxes go on running for the next platform. Idempotent. */
+  close(): Promise<void>;
+}
+
+const POOL_TEMPLATE = "base";
+const REFILL_DELAY_MS = 300;
+const REAP_INTERVAL_MS = 60_000;
+
+/**
+ * Start the platform of a run directory.
+ *
+ * @throws {@link AlreadyExistsError} one runs already; {@link FailedPreconditionError} the port is taken.
+ */
+export async function openPlatform(parts: PlatformParts, settings: PlatformSettings): Promise<Platform> {
+  const { paths, templates, logger } = parts;
+  preparePaths(paths);
+  // What was acquired is given back in the reverse order, whether the start fails half-way or the platform stops.
+  const cleanup = new CleanupStack();
+  try {
+    const lock = acquireInstanceLock(paths.lockFile);
+    cleanup.defer(() => lock.release());
+    const store = new Store(paths.databaseFile);
+    cleanup.defer(() => store.close());
+    const apiKey = loadPlatformKey(paths.apiKeyFile);
+
+    const driver = new OpenedDriver(parts.driver);
+    cleanup.defer(() => driver.close());
+    const pool: WarmPool = new WarmPool({
+      driver,
+      templates,
+      logger,
+      template: POOL_TEMPLATE,
+      size: settings.poolSize,
+      refillDelayMs: REFILL_DELAY_MS,
+      isBusy: () => sandboxes.startingCount > 0,
+    });
+    cleanup.defer(() => pool.close());
+    const sandboxes = new Sandboxes({ store, driver, templates, pool, logger });
+    cleanup.defer(() => sandboxes.close());
+    await adoptOrLeave(sandboxes, logger);
+
+    let port = settings.port;
+    const handlers = createHandlers({ sandboxes, templates, domain: () => `${settings.domain}:${port}` });
+    const rest = new RestServer({ handlers, apiKey, logger, checkAnswers: settings.checkAnswers });
+    const edge = new EdgeProxy(sandboxes);
+    const server = new PlatformServer({ rest, edge, sandboxes, domain: settings.domain, logger, onRequest: () => idle.touch() });
+    port = await server.listen(settings.port, settings.host);
+    cleanup.defer(() => server.close());
+
+    let onClosed = () => {};
+    const closed = new Promise<void>((resolve) => {
+      onClosed = resolve;
+    });
+    let closing: Promise<void> | undefined;
+    const close = () => {
+      closing ??= cleanup.run().finally(onClosed);
+      return closing;
+    };
+    const idle = new IdleWatch(
+      settings.idleTimeoutMs,
+      () => sandboxes.size > 0,
+      () => {
+        logger.info("platform.idle", { idleTimeoutMs: settings.idleTimeoutMs });
+        void close();
+      },
+    );
+    cleanup.defer(() => idle.close());
+    const reaper = setInterval(() => reap(sandboxes, logger), REAP_INTERVAL_MS).unref();
+    cleanup.defer(() => clearInterval(reaper));
+
+    const info = { version: VERSION, pid: process.pid, port, url: `http://127.0.0.1:${port}`, apiKey, startedAt: new Date().toISOString() };
+    writePrivateFile(paths.platformFile, `${JSON.stringify(info, null, 2)}\n`);
+    cleanup.defer(() => rmSync(paths.platformFile, { force: true }));
+    pool.start();
+    logger.info("platform.started", { port, pid: process.pid, poolSize: settings.poolSize });
+    return { info, closed, close };
+  } catch (error) {
+    await cleanup.run();
+    throw error;
+  }
+}
+
+/** Without a runtime nothing can be adopted; creations then say what is missing. */
+async function adoptOrLeave(sandboxes: Sandboxes, logger: Logger): Promise<void> {
+  try {
+    await sandboxes.adopt();
+  } catch (error) {
+    logger.warn("platform.adopt_failed", { message: messageOf(error) });
+  }
+}
+
+function reap(sandboxes: Sandboxes, logger: Logger): void {
+  sandboxes.reap().catch((error: unknown) => {
+    if (!(error instanceof ServiceBusyError)) logger.warn("reaper.failed", { message: messageOf(error) });
+  });
+}

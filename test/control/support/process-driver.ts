@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, rmSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { Driver, DriverCapabilities, Instance, InstanceSpec, IsolationReport } from "../../../src/control/drivers/driver.js";
+import { ConnectionError } from "../../../src/errors/error-classes.js";
+
+const DAEMON = fileURLToPath(new URL("../../../dist/daemon/daemon.mjs", import.meta.url));
+const NO_LIMITS = { memory: false, cpu: false, pids: false, disk: false };
+
+/**
+ * Runs the real daemon as a plain process of this machine, WITHOUT isolation: only to test what stands around it.
+ *
+ * Instances outlive the driver, as containers do: a second driver with the same directory finds them.
+ */
+export class ProcessDriver implements Driver {
+  readonly name = "process";
+  readonly #directory: string;
+  readonly #children: Map<string, ChildProcess>;
+  /** Awaited by every creation before it starts a process; replace it to hold or fail creations. */
+  beforeCreate: (spec: InstanceSpec) => Promise<void> = async () => {};
+  created = 0;
+
+  /** @param children shared between drivers that stand for successive platforms */
+  constructor(directory: string, children = new Map<string, ChildProcess>()) {
+    this.#directory = directory;
+    this.#children = children;
+  }
+
+  async open(): Promise<DriverCapabilities> {
+    if (!existsSync(DAEMON)) throw new Error(`${DAEMON} does not exist; run npm run build`);
+    return { pause: false, snapshot: false, checkpointMemory: false, limits: NO_LIMITS };
+  }
+
+  async create(spec: InstanceSpec): Promise<Instance> {
+    await this.beforeCreate(spec);
+    this.created++;
+    const socket = this.#socketOf(spec.id);
+    const child = spawn(process.execPath, [DAEMON, "--socket", socket], { stdio: ["ignore", "ignore", "inherit"], detached: true });
+    this.#children.set(spec.id, child);
+    while (!existsSync(socket) && child.exitCode === null) await sleep(5);
+    return this.#toInstance(spec.id);
+  }
+
+  async list() {
+    return [...this.#children].map(([id, child]) => ({
+      instance: this.#toInstance(id),
+      isRunning: child.exitCode === null && child.signalCode === null,
+    }));
+  }
+
+  isolation(): IsolationReport {
+    throw new Error("a plain process has no isolation");
+  }
+
+  async close(): Promise<void> {}
+
+  /** Pid of the daemon of an instance. */
+  pidOf(id: string): number {
+    const pid = this.#children.get(id)?.pid;
+    if (pid === undefined) throw new Error(`no instance ${id}`);
+    return pid;
+  }
+
+  /** Ids of all instances that are left. */
+  ids(): string[] {
+    return [...this.#children.keys()];
+  }
+
+  #toInstance(id: string): Instance {
+    return { id, connect: () => openSocket(this.#socketOf(id)), destroy: () => this.#destroy(id) };
+  }
+
+  async #destroy(id: string): Promise<void> {
+    const child = this.#children.get(id);
+    if (child === undefined) return;
+    if (child.exitCode === null && child.signalCode === null) {
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended;
+    }
+    rmSync(this.#socketOf(id), { force: true });
+    this.#children.delete(id);
+  }
+
+  #socketOf(id: string): string {
+    return join(this.#directory, `${id}.sock`);
+  }
+}
+
+function openSocket(path: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path);
+    socket.once("connect", () => {
+      socket.removeAllListeners("error");
+      resolve(socket);
+    });
+    socket.once("error", (cause) => reject(new ConnectionError(`nothing answers on ${path}`, { cause })));
+  });
+}
