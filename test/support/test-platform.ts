@@ -22,8 +22,7 @@ export interface StartedPlatform {
 
 /** A platform built from `dist`, with run and data directories of its own; templates are the machine's. */
 export async function startTestPlatform(env: Readonly<Record<string, string>> = {}): Promise<StartedPlatform> {
-  const machine = platformDirs({ env: process.env, uid: process.getuid?.(), homeDir: homedir() });
-  const templatesDir = path.join(machine.dataDir, "templates");
+  const templatesDir = machineTemplatesDir();
   if (!existsSync(ABX)) return unavailable("dist/cli/abx.js does not exist; run `npm run build`");
   if (!existsSync(templatesDir)) return unavailable(`${templatesDir} does not exist; run \`abx setup\``);
 
@@ -45,13 +44,18 @@ export async function startTestPlatform(env: Readonly<Record<string, string>> = 
     const file = await untilReady(child, path.join(runDir, PLATFORM_FILE_NAME), stderr);
     return {
       context: { isAvailable: true, apiUrl: file.url, sandboxUrl: file.url, apiKey: file.apiKey, pid: file.pid },
-      stop: () => stopPlatform(child, rootDir, stderr),
+      stop: () => stopPlatform(child, file, rootDir, stderr),
     };
   } catch (error) {
     await endChild(child);
     await rm(rootDir, { recursive: true, force: true });
     return unavailable((error as Error).message);
   }
+}
+
+/** Where `abx setup` puts the templates of this machine. */
+export function machineTemplatesDir(): string {
+  return path.join(platformDirs({ env: process.env, uid: process.getuid?.(), homeDir: homedir() }).dataDir, "templates");
 }
 
 function unavailable(reason: string): StartedPlatform {
@@ -75,13 +79,25 @@ async function answersHealth(url: string): Promise<boolean> {
   );
 }
 
-async function stopPlatform(child: ChildProcess, rootDir: string, stderr: () => string): Promise<void> {
+async function stopPlatform(child: ChildProcess, file: PlatformFile, rootDir: string, stderr: () => string): Promise<void> {
   const diedEarly = child.exitCode !== null || child.signalCode !== null;
+  if (!diedEarly) await killSandboxes(file);
   await endChild(child);
   const leftovers = await findLeftovers(rootDir);
   await rm(rootDir, { recursive: true, force: true });
   if (diedEarly) throw new Error(`the platform died during the run (${child.exitCode ?? child.signalCode}):\n${stderr()}`);
   if (leftovers.length > 0) throw new Error(`the stopped platform left:\n${leftovers.join("\n")}\n${stderr()}`);
+}
+
+/** Sandboxes survive their platform, so those that tests left are ended first. */
+async function killSandboxes({ url, apiKey }: PlatformFile): Promise<void> {
+  const headers = { "X-API-KEY": apiKey };
+  for (;;) {
+    const response = await fetch(new URL("/v2/sandboxes?limit=100", url), { headers });
+    const listed = (await response.json()) as { readonly sandboxID: string }[];
+    if (listed.length === 0) return;
+    await Promise.all(listed.map(({ sandboxID }) => fetch(new URL(`/sandboxes/${sandboxID}`, url), { method: "DELETE", headers })));
+  }
 }
 
 async function endChild(child: ChildProcess): Promise<void> {

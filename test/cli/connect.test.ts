@@ -1,0 +1,78 @@
+import { spawn } from "@lydell/node-pty";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Sandbox } from "../../src/index.js";
+import { describeOnPlatform } from "../support/platform.js";
+import { ABX, platformEnv } from "../support/run-abx.js";
+
+describeOnPlatform("abx connect", (platform) => {
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    const { apiUrl, sandboxUrl, apiKey } = platform;
+    sandbox = await Sandbox.create({ apiUrl, sandboxUrl, apiKey });
+  });
+  afterAll(() => sandbox.kill());
+
+  /** A terminal of this machine in which a shell runs `abx connect` and then prints the terminal's settings. */
+  const openTerminal = (sandboxId: string) => {
+    const line = `before=$(stty -g); "${process.execPath}" "${ABX}" connect ${sandboxId}; echo "status=$?"; [ "$before" = "$(stty -g)" ] && echo settings=same`;
+    const terminal = spawn("bash", ["-c", line], {
+      cols: 80,
+      rows: 24,
+      env: { ...platformEnv(platform), PATH: process.env.PATH, TERM: "xterm" },
+    });
+    let text = "";
+    let wake: (() => void) | undefined;
+    terminal.onData((data) => {
+      text += data;
+      wake?.();
+    });
+    const until = async (pattern: RegExp): Promise<string> => {
+      while (!pattern.test(text)) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      return text;
+    };
+    return { terminal, until };
+  };
+
+  it("CLI-10: types into the sandbox, forwards the window size, passes the status on and restores the terminal", async () => {
+    const { terminal, until } = openTerminal(sandbox.sandboxId);
+    await until(/\$ /);
+    terminal.resize(101, 33);
+    terminal.write(`until [ "$(stty size)" = "33 101" ]; do sleep 0.05; done; echo size''-arrived\r`);
+    await until(/size-arrived/);
+    terminal.write("exit 7\r");
+    const text = await until(/settings=\w+/);
+    expect(text).toContain("status=7");
+    expect(text).toContain("settings=same");
+  });
+
+  it("CLI-10: gives Ctrl-C to the program inside", async () => {
+    const { terminal, until } = openTerminal(sandbox.sandboxId);
+    await until(/\$ /);
+    terminal.write(`sh -c 'trap "echo got-interrupt; exit" INT; echo wait""ing; sleep 1000'\r`);
+    await until(/waiting/);
+    terminal.write("\u0003");
+    await until(/got-interrupt\r/);
+    terminal.write("exit 0\r");
+    expect(await until(/settings=\w+/)).toContain("status=0");
+  });
+
+  it("CLI-10: restores the terminal when the sandbox is killed", async () => {
+    const { apiUrl, sandboxUrl, apiKey } = platform;
+    const victim = await Sandbox.create({ apiUrl, sandboxUrl, apiKey });
+    const { until } = openTerminal(victim.sandboxId);
+    await until(/\$ /);
+    await victim.kill();
+    const text = await until(/settings=\w+/);
+    expect(text).toMatch(/status=5/);
+    expect(text).toContain("settings=same");
+  });
+
+  it("ends with status 4 for an unknown sandbox", async () => {
+    const { until } = openTerminal("nosuchsandbox");
+    expect(await until(/settings=\w+/)).toContain("status=4");
+  });
+});
