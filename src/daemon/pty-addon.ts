@@ -3,6 +3,11 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { FailedPreconditionError } from "../errors/error-classes.js";
+import type { LibcLoader } from "./native/libc.js";
+
+// fcntl(2) on Linux.
+const F_SETFD = 2;
+const FD_CLOEXEC = 1;
 
 /** The native half of node-pty: it forks a process on a new terminal, which Node itself cannot. */
 export interface PtyAddon {
@@ -30,9 +35,25 @@ export interface PtyAddon {
  * Load the add-on: `pty.node` beside the bundled daemon, else the prebuilt package in node_modules. Loading takes milliseconds, so it
  * waits for the first terminal.
  *
- * @throws {@link FailedPreconditionError} it is in neither place.
+ * The add-on opens the controlling side without close-on-exec, so every process started later would hold the terminals of others: could
+ * type into them, whoever owns them, and keep them from hanging up. It is set right after the fork, on the thread that starts processes.
+ *
+ * @throws {@link FailedPreconditionError} it is in neither place. UnimplementedError: the C library cannot be called.
  */
-export function loadPtyAddon(): PtyAddon {
+export function loadPtyAddon(libcLoader: LibcLoader): PtyAddon {
+  const addon = requireAddon();
+  const libc = libcLoader.load();
+  return {
+    fork: (...args) => {
+      const forked = addon.fork(...args);
+      libc.fcntl(forked.fd, F_SETFD, FD_CLOEXEC);
+      return forked;
+    },
+    resize: (fd, cols, rows) => addon.resize(fd, cols, rows),
+  };
+}
+
+function requireAddon(): PtyAddon {
   const require = createRequire(import.meta.url);
   const beside = join(dirname(fileURLToPath(import.meta.url)), "pty.node");
   const target = existsSync(beside) ? beside : `@lydell/node-pty-${process.platform}-${process.arch}/pty.node`;

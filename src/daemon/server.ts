@@ -46,8 +46,8 @@ type Route = (req: IncomingMessage, res: ServerResponse) => void | Promise<void>
 /** Compose the daemon: its state, its services and the HTTP server that offers them. */
 export function createDaemon(options: DaemonOptions = {}): Daemon {
   const state = new DaemonState(options);
-  const processes = new ProcessRegistry(state);
   const libc = createLibcLoader();
+  const processes = new ProcessRegistry(state, libc);
   const files = createFileContext(state, createFileMetadata(libc));
   const filesystem = createFilesystemService({ context: files, hub: createWatchHub(libc), watchers: createWatcherRegistry() });
   const rpc = createRpcHandler({

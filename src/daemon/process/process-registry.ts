@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { InvalidArgumentError, NotFoundError } from "../../errors/error-classes.js";
+import type { LibcLoader } from "../native/libc.js";
 import { resolvePath } from "../path-resolver.js";
 import { loadPtyAddon, type PtyAddon } from "../pty-addon.js";
 import type { User } from "../user-database.js";
@@ -54,10 +55,12 @@ export class ProcessRegistry {
   readonly #retention = new Set<NodeJS.Timeout>();
   /** At least what the logs of ended processes hold; counted exactly when it passes the budget. */
   #endedLogBytes = 0;
+  readonly #libc: LibcLoader;
   #ptyAddon: PtyAddon | undefined;
 
-  constructor(context: ProcessContext) {
+  constructor(context: ProcessContext, libc: LibcLoader) {
     this.#context = context;
+    this.#libc = libc;
   }
 
   /** Prepare what makes the first start fast. */
@@ -83,7 +86,7 @@ export class ProcessRegistry {
     if (options.terminal === undefined) {
       managed.attach(await launchCommand(plan, options.hasStdin, managed, this.#pipes, this.#readBuffer));
     } else {
-      this.#ptyAddon ??= loadPtyAddon();
+      this.#ptyAddon ??= loadPtyAddon(this.#libc);
       const size = options.terminal.size ?? DEFAULT_TERMINAL_SIZE;
       managed.attach(launchTerminal(plan, size, managed, this.#ptyAddon, this.#readBuffer));
     }
