@@ -55,13 +55,13 @@ function describeError(error) {
   return `${error.name}: ${error.message.replaceAll("\n", " ")}${at ? ` (${at.replace(/\)$/, "")})` : ""}`;
 }
 
-/** Wait until `probe` gives something truthy. */
+/** Wait until `probe` gives something truthy; `what` says what is missing, as text or as a function that looks at the end. */
 export async function until(probe, what, timeoutMs = 15_000) {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     const value = await probe();
     if (value) return value;
-    if (Date.now() > deadline) throw new Error(`${what} did not happen within ${timeoutMs} ms`);
+    if (Date.now() > deadline) throw new Error(`${typeof what === "function" ? what() : what} did not happen within ${timeoutMs} ms`);
     await sleep(20);
   }
 }

@@ -19,7 +19,7 @@ async function openPty(pty, options = {}) {
   return {
     handle,
     screen,
-    shows: (pattern) => until(() => pattern.test(screen.text), `${pattern} on the screen ${JSON.stringify(screen.text)}`),
+    shows: (pattern) => until(() => pattern.test(screen.text), () => `${pattern} on the screen ${JSON.stringify(screen.text)}`),
   };
 }
 
@@ -89,7 +89,7 @@ export const pty = {
     "as root": async ({ pty }) => {
       const { handle, shows } = await openPty(pty, { user: "root" });
       await pty.sendInput(handle.pid, bytes("id -un; pwd\n"));
-      await shows(/\nroot\r?\n/);
+      await shows(/[\r\n]root\r?\n/);
       await handle.kill();
     },
     "it is in the list of processes": async ({ sandbox, pty }) => {
