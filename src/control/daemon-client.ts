@@ -1,5 +1,5 @@
 import { type IncomingMessage, type RequestOptions, request } from "node:http";
-import { ConnectionError, InternalError, TimeoutError } from "../errors/error-classes.js";
+import { InternalError, TimeoutError } from "../errors/error-classes.js";
 import type { Instance } from "./drivers/driver.js";
 
 /** What a daemon learns once it belongs to a sandbox (`POST /init`). */
@@ -14,7 +14,7 @@ export interface DaemonInit {
 /**
  * Give the daemon its identity; resolves when it has answered, so it is ready for everything else.
  *
- * @throws {@link TimeoutError} no answer within `timeoutMs`; {@link ConnectionError} the daemon is gone; {@link InternalError} it refused.
+ * @throws {@link TimeoutError} no answer within `timeoutMs`; {@link InternalError} the daemon ended or refused.
  */
 export async function initDaemon(instance: Instance, init: DaemonInit, timeoutMs: number): Promise<void> {
   const body = JSON.stringify({ ...init, timestamp: new Date().toISOString() });
@@ -57,7 +57,7 @@ async function exchange(instance: Instance, options: RequestOptions, body: strin
     if (deadline.aborted) {
       throw new TimeoutError(`the daemon of sandbox "${instance.id}" did not answer within ${timeoutMs} ms`, { timeout: "request", cause });
     }
-    throw new ConnectionError(`the daemon of sandbox "${instance.id}" ended or closed its connection`, { cause });
+    throw new InternalError(`the daemon of sandbox "${instance.id}" ended before it answered`, { cause });
   }
 }
 

@@ -39,7 +39,7 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Plat
   const platform = await openPlatform(
     {
       paths,
-      driver: createOciDriver(paths),
+      driver: createOciDriver({ paths, logger }),
       templates: createTemplateResolver(createTemplateStore(paths.templatesDir)),
       logger,
     },

@@ -7,6 +7,7 @@ export interface ContractParameter {
   readonly in: "query" | "path" | "header" | "cookie";
   readonly isArray: boolean;
   readonly schemaPointer: string;
+  readonly defaultValue: unknown;
 }
 
 /** One operation as the document describes it. */
@@ -71,8 +72,9 @@ function toOperation(path: string, method: string, raw: RawOperation, shared: re
 
 function toParameter(raw: object, keys: readonly string[]): ContractParameter {
   const pointer = "$ref" in raw && typeof raw.$ref === "string" ? raw.$ref : toPointer(keys);
-  const parameter = lookUp(pointer) as { name: string; in: ContractParameter["in"]; schema: { type?: string } };
-  return { name: parameter.name, in: parameter.in, isArray: parameter.schema.type === "array", schemaPointer: `${pointer}/schema` };
+  const parameter = lookUp(pointer) as { name: string; in: ContractParameter["in"]; schema: { type?: string; default?: unknown } };
+  const { name, in: place, schema } = parameter;
+  return { name, in: place, isArray: schema.type === "array", schemaPointer: `${pointer}/schema`, defaultValue: schema.default };
 }
 
 function lookUp(pointer: string): unknown {

@@ -30,7 +30,11 @@ export class ContractValidator {
     let validate = this.#compiled.get(key);
     if (validate === undefined) {
       const declared = operation.parameters.filter((parameter) => parameter.in === place);
-      const properties = declared.map(({ name, schemaPointer }) => [name, { $ref: `${DOCUMENT_KEY}${schemaPointer}` }]);
+      const properties = declared.map(({ name, schemaPointer, defaultValue }) => {
+        // A default counts only where it stands itself, not behind a reference.
+        const own = defaultValue === undefined ? {} : { default: defaultValue };
+        return [name, { $ref: `${DOCUMENT_KEY}${schemaPointer}`, ...own }];
+      });
       validate = this.#parameters.compile({ type: "object", properties: Object.fromEntries(properties) });
       this.#compiled.set(key, validate);
     }

@@ -41,8 +41,9 @@ export class ProcessDriver implements Driver {
     const socket = this.#socketOf(spec.id);
     const child = spawn(process.execPath, [DAEMON, "--socket", socket], { stdio: ["ignore", "ignore", "inherit"], detached: true });
     this.#children.set(spec.id, child);
-    while (!existsSync(socket) && child.exitCode === null) await sleep(5);
-    return this.#toInstance(spec.id);
+    const instance = this.#toInstance(spec.id);
+    while (child.exitCode === null && !(await isListening(instance))) await sleep(5);
+    return instance;
   }
 
   async list() {
@@ -89,6 +90,16 @@ export class ProcessDriver implements Driver {
   #socketOf(id: string): string {
     return join(this.#directory, `${id}.sock`);
   }
+}
+
+async function isListening(instance: Instance): Promise<boolean> {
+  return instance.connect().then(
+    (socket) => {
+      socket.destroy();
+      return true;
+    },
+    () => false,
+  );
 }
 
 function openSocket(path: string): Promise<Socket> {
