@@ -11,7 +11,7 @@ import type { EngineConfig, EngineInfo, FoundSandbox } from "./helper-protocol.j
 import { readHostFacts } from "./host-facts.js";
 import { findIdRange, ID_RANGE_SIZE, type IdRange } from "./id-range.js";
 import { openListeningSocket } from "./listening-socket.js";
-import { probeRuntime } from "./probe-runtime.js";
+import { isDeadProbe, probeRuntime } from "./probe-runtime.js";
 import { runContainer } from "./run-container.js";
 import { findRuntimes, ProbeCache, type RuntimeProbe } from "./runtime-probe.js";
 import { removeTree, writeSandboxFiles } from "./sandbox-files.js";
@@ -61,23 +61,19 @@ export class OciEngine {
    * @throws {@link FailedPreconditionError} none is installed, or none runs a sandbox here.
    */
   async open(): Promise<EngineInfo> {
-    const cache = new ProbeCache(this.#config.probeFile, this.#cgroups.mode);
+    await this.#buryProbes();
+    const { probeFile, probeAll = false } = this.#config;
+    const cache = new ProbeCache(probeFile, this.#cgroups.mode);
     const probes: RuntimeProbe[] = [];
     for (const found of findRuntimes()) {
-      const probe = await cache.get(found.path, () => probeRuntime(found, this.#probeParts()));
-      probes.push(probe);
-      if (probe.failure === undefined) {
-        this.#runtime = probe;
-        return {
-          runtime: probe,
-          probes,
-          cgroups: this.#cgroups,
-          seccomp: this.#seccomp.source,
-          hostIdBase: this.#idRange.base,
-        };
-      }
+      const probe = () => probeRuntime(found, this.#probeParts());
+      probes.push(await (probeAll ? probe() : cache.get(found.path, probe)));
+      if (!probeAll && probes.at(-1)?.failure === undefined) break;
     }
-    throw new FailedPreconditionError(toNoRuntimeText(probes));
+    const runtime = probes.find(({ failure }) => failure === undefined);
+    if (runtime === undefined) throw new FailedPreconditionError(toNoRuntimeText(probes));
+    this.#runtime = runtime;
+    return { runtime, probes, cgroups: this.#cgroups, seccomp: this.#seccomp.source, hostIdBase: this.#idRange.base };
   }
 
   /** Start a container; leaves nothing behind when it rejects. */
@@ -179,6 +175,16 @@ export class OciEngine {
 
   #cgroupPath(id: string): string {
     return join(this.#cgroupParent, id);
+  }
+
+  /** Probes whose process was killed half-way. */
+  async #buryProbes(): Promise<void> {
+    const { sandboxesDir } = this.#config;
+    for (const id of listChildCgroups(this.#cgroups, this.#cgroupParent).filter(isDeadProbe)) {
+      await destroyCgroup(this.#cgroups, this.#cgroupPath(id));
+    }
+    const names = readdirSync(sandboxesDir).filter((name) => isDeadProbe(name.replace(/^\.|-root$/g, "")));
+    for (const name of names) await removeTree(join(sandboxesDir, name));
   }
 
   #probeParts() {

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { createBundle, type HostFacts } from "./bundle.js";
@@ -60,6 +60,12 @@ export async function probeRuntime(
     await destroyCgroup(parts.cgroups, cgroupsPath);
     for (const left of [directory, template, join(stateDir, id)]) await removeTree(left);
   }
+}
+
+/** True for the id of a probe that no living process makes. */
+export function isDeadProbe(id: string): boolean {
+  const pid = /^probe-[a-z]+-(\d+)$/.exec(id)?.[1];
+  return pid !== undefined && !existsSync(`/proc/${pid}`);
 }
 
 /** First line of `--version`, without the name: `1.8.1`. */
