@@ -4,7 +4,8 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 RUN := scripts/with-node.sh
-ABX := $(RUN) node dist/cli/abx.js
+# Sandboxes are run by root.
+AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) $(RUN)
 INSTALLED := node_modules/.installed
 BUILT := dist/.built
 SOURCES := $(shell find src gen -name '*.ts' 2>/dev/null) package.json tsconfig.json tsdown.config.ts
@@ -15,10 +16,10 @@ help: ## Show the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 demo: setup ## Prepare this machine, then run examples/quickstart.ts
-	@$(RUN) node examples/quickstart.ts
+	@$(AS_ROOT) node examples/quickstart.ts
 
 setup: $(BUILT) ## Prepare this machine for sandboxes (abx setup)
-	@$(ABX) setup
+	@$(AS_ROOT) node dist/cli/abx.js setup
 
 build: $(BUILT) ## Build dist/
 
@@ -35,13 +36,13 @@ check: $(BUILT) ## Contract, generated code, style, types, layers, unused code, 
 	$(RUN) publint --strict
 
 test: setup ## Prepare this machine, then run all tests
-	$(RUN) vitest run --reporter=default --reporter=json --outputFile.json=node_modules/.cache/test-results.json
+	$(AS_ROOT) vitest run --reporter=default --reporter=json --outputFile.json=node_modules/.cache/test-results.json
 
 conformance: setup ## Drive the platform with clients that are not ours
-	@$(RUN) scripts/conformance.sh
+	@$(AS_ROOT) scripts/conformance.sh
 
 bench: setup ## Measure; table on the terminal, JSON in bench/results/latest.json
-	@$(RUN) node --import ./scripts/resolve-ts.mjs bench/run.ts
+	@$(AS_ROOT) node --import ./scripts/resolve-ts.mjs bench/run.ts
 
 clean: ## Remove what was built, installed and measured here
 	rm -rf dist node_modules .toolchain

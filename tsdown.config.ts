@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { defineConfig, type UserConfig } from "tsdown";
 
 /** Output path without extension → source file. The first five are names that package.json's `exports` and `imports` promise. */
@@ -12,11 +11,7 @@ const ENTRIES: Record<string, string> = {
   "cli/abx": "src/cli/abx.ts",
   "control/runtime-helper": "src/control/drivers/oci/runtime-helper.ts",
 };
-const TYPED_ENTRIES = ["index", "node/index"];
-const DAEMON = { daemon: "src/daemon/main.ts" };
-
-const present = (entries: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(file)));
+const TYPED_ENTRIES = { index: "src/index.ts", "node/index": "src/node/index.ts" };
 
 const shared = {
   format: "esm",
@@ -30,36 +25,34 @@ const shared = {
   checks: { pluginTimings: false },
 } satisfies UserConfig;
 
-export default defineConfig(
-  [
-    {
-      // One build for library, CLI and servers: shared chunks keep one identity per class and one copy on disk. Packages of
-      // `dependencies` stay imports; what only servers and the CLI need is a devDependency and gets inlined.
-      ...shared,
-      name: "code",
-      entry: present(ENTRIES),
-      dts: false,
-      deps: { neverBundle: [/^#/], onlyBundle: false },
-      outputOptions: { chunkFileNames: "chunks/[name].js" },
-    },
-    {
-      ...shared,
-      name: "types",
-      entry: present(Object.fromEntries(TYPED_ENTRIES.map((name) => [name, ENTRIES[name] as string]))),
-      dts: { dtsOnly: true },
-      deps: { neverBundle: [/^#/] },
-    },
-    {
-      // The daemon is mounted alone into sandboxes, so its one file holds everything.
-      ...shared,
-      name: "daemon",
-      entry: present(DAEMON),
-      outDir: "dist/daemon",
-      outExtensions: () => ({ js: ".mjs" }),
-      minify: true,
-      dts: false,
-      deps: { alwaysBundle: [/^(?!node:)/], onlyBundle: false },
-      outputOptions: { codeSplitting: false },
-    },
-  ].filter((config) => Object.keys(config.entry).length > 0) as UserConfig[],
-);
+export default defineConfig([
+  {
+    // One build for library, CLI and servers: shared chunks keep one identity per class and one copy on disk. Packages of
+    // `dependencies` stay imports; what only servers and the CLI need is a devDependency and gets inlined.
+    ...shared,
+    name: "code",
+    entry: ENTRIES,
+    dts: false,
+    deps: { neverBundle: [/^#/], onlyBundle: false },
+    outputOptions: { chunkFileNames: "chunks/[name].js" },
+  },
+  {
+    ...shared,
+    name: "types",
+    entry: TYPED_ENTRIES,
+    dts: { dtsOnly: true },
+    deps: { neverBundle: [/^#/] },
+  },
+  {
+    // The daemon is mounted alone into sandboxes, so its one file holds everything.
+    ...shared,
+    name: "daemon",
+    entry: { daemon: "src/daemon/main.ts" },
+    outDir: "dist/daemon",
+    outExtensions: () => ({ js: ".mjs" }),
+    minify: true,
+    dts: false,
+    deps: { alwaysBundle: [/^(?!node:)/], onlyBundle: false },
+    outputOptions: { codeSplitting: false },
+  },
+]);

@@ -23,7 +23,6 @@ export function buildProgram({ outputClosed, setExitCode }: ProgramContext): Com
   program
     .command("setup")
     .description("prepare this machine: OCI runtime, id ranges and the template `base`")
-    .option("--force", "build the template again")
     .option("--json", "print the result as JSON")
     .action(async (options) => setExitCode(await (await import("./commands/setup.js")).runSetupCommand(options)));
 

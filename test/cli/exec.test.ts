@@ -65,8 +65,14 @@ describeOnPlatform("abx exec", (platform) => {
   });
 
   it("ends the command when it is asked to end itself", async () => {
-    const line = `$abx exec "$id" -- sh -c 'echo up; exec sleep 1000.5' > >(head -1) & sleep 2; kill -TERM $!; wait $!; echo "status $?"`;
-    expect(await hostShell(line)).toContain("status 143");
+    const child = spawn(process.execPath, [ABX, "exec", sandbox.sandboxId, "--", "sh", "-c", "echo up; exec sleep 1000.5"], {
+      env: { ...env, PATH: process.env.PATH },
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    await once(child.stdout, "data");
+    const exited = once(child, "exit");
+    child.kill("SIGTERM");
+    expect(await exited).toEqual([143, null]);
     expect((await exec(["sh", "-c", "pgrep -f '^sleep 1000.5' || echo none"])).stdout).toBe("none\n");
   });
 

@@ -1,5 +1,6 @@
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readdir, readFile, readlink } from "node:fs/promises";
+import { readdir, readFile, readlink, realpath } from "node:fs/promises";
 import path from "node:path";
 
 /** What a stopped platform left on the host, one sentence each; `rootDir` holds its data and run directories. */
@@ -21,6 +22,21 @@ export async function findLeftovers(rootDir: string): Promise<string[]> {
     if (Number(pid) !== process.pid && (await belongsTo(pid, rootDir))) {
       found.push(`process ${pid} ${(await procText(pid, "cmdline")).replaceAll("\0", " ").slice(0, 200)}`);
     }
+  }
+  found.push(...(await sandboxCgroups(rootDir)));
+  return found;
+}
+
+/** Cgroups of sandboxes. Each platform has a parent for them, named after its state directory. */
+async function sandboxCgroups(rootDir: string): Promise<string[]> {
+  const stateDir = await realpath(path.join(rootDir, "run", "runtime-state")).catch(() => undefined);
+  if (stateDir === undefined) return [];
+  const parent = path.join("agent-sandbox", createHash("sha256").update(stateDir).digest("hex").slice(0, 12));
+  const found: string[] = [];
+  for (const hierarchy of ["", ...(await namesIn("/sys/fs/cgroup"))]) {
+    const directory = path.join("/sys/fs/cgroup", hierarchy, parent);
+    const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
+    found.push(...entries.filter((entry) => entry.isDirectory()).map(({ name }) => `cgroup ${path.join(directory, name)}`));
   }
   return found;
 }

@@ -1,0 +1,15 @@
+import { runSetup } from "../../control/setup/setup.js";
+import { EXIT, type ExitCode } from "../exit-code.js";
+import { writeErr, writeJson, writeOut } from "../output.js";
+
+/** `abx setup`: progress goes to stderr, the result to stdout. */
+export async function runSetupCommand(options: { readonly json?: boolean }): Promise<ExitCode> {
+  const { base, installed, isBaseNew, durationMs } = await runSetup({ onProgress: (line) => void writeErr(`${line}\n`) });
+  if (options.json) {
+    await writeJson({ installed, templateId: base.templateId, buildId: base.buildId, isBaseNew, durationMs });
+  } else {
+    const changes = [...installed.map((name) => `installed ${name}`), ...(isBaseNew ? ["built the template base"] : [])];
+    await writeOut(`this machine is ready for sandboxes${changes.length > 0 ? `: ${changes.join(", ")}` : ""}\n`);
+  }
+  return EXIT.ok;
+}
