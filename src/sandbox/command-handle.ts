@@ -41,6 +41,7 @@ export class CommandHandle implements AsyncIterable<CommandOutput> {
   readonly #actions: HandleActions;
   readonly #log: CommandOutput[] = [];
   readonly #finished: Promise<void>;
+  #finish: () => void = () => {};
   #ending: Ending | undefined;
   #wake: (() => void)[] = [];
   #joined = { stdout: "", stderr: "", count: 0 };
@@ -49,8 +50,11 @@ export class CommandHandle implements AsyncIterable<CommandOutput> {
     this.pid = stream.pid;
     this.#stream = stream;
     this.#actions = actions;
+    this.#finished = new Promise((resolve) => {
+      this.#finish = resolve;
+    });
     // The outcome is kept rather than rejected: a handle that nobody awaits never becomes an unhandled rejection.
-    this.#finished = this.#pump(callbacks);
+    void this.#pump(callbacks);
   }
 
   /** Output so far; a character that is cut at a chunk boundary appears once it is whole. */
@@ -165,16 +169,20 @@ export class CommandHandle implements AsyncIterable<CommandOutput> {
           await this.#deliver("stderr", decoders.stderr.decode(), callbacks);
           const { exitCode, error } = event;
           const { stdout, stderr } = this.#join();
-          this.#ending = { outcome: { exitCode, ...(error !== undefined && { error }), stdout, stderr } };
+          this.#end({ outcome: { exitCode, ...(error !== undefined && { error }), stdout, stderr } });
         }
       }
     } catch (failure) {
-      // What the daemon reported stands, even where the connection broke right after it; a callback that failed does not unsay it.
-      this.#ending ??= { failure };
+      this.#end({ failure });
       this.#stream.cancel(failure);
-    } finally {
-      this.#wakeAll();
     }
+  }
+
+  /** The first word counts: what the daemon reported stands, even where the connection breaks right after it. */
+  #end(ending: Ending): void {
+    this.#ending ??= ending;
+    this.#finish();
+    this.#wakeAll();
   }
 
   async #deliver(type: "stdout" | "stderr", text: string, callbacks: OutputCallbacks): Promise<void> {

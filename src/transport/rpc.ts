@@ -239,7 +239,7 @@ async function explain(client: RpcOptions, context: CallContext, deadline: Deadl
   if (error.reason !== "connection") return error;
   const status = await client.probeHealth();
   if (status === 502) return toSandboxGoneError(context, { cause: error, isInFlight: true });
-  return new ConnectionError(error.message, { ...optionsOf(context), cause: error.cause ?? error });
+  return new ConnectionError(error.message, { ...optionsOf(context), cause: "cause" in error ? error.cause : error });
 }
 
 function toStreamTimeout(context: CallContext, timeoutMs: number): TimeoutError {
