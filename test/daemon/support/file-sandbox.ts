@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Client, Code, ConnectError, type ConnectRouter, createClient, type Interceptor } from "@connectrpc/connect";
+import { type Client, Code, ConnectError, type ConnectRouter, createClient } from "@connectrpc/connect";
 import { connectNodeAdapter, createConnectTransport } from "@connectrpc/connect-node";
 import { Filesystem } from "../../../gen/proto/filesystem/filesystem_pb.js";
 import { createFileContext, type FileContext } from "../../../src/daemon/filesystem/file-context.js";
@@ -12,9 +12,8 @@ import { createFilesystemService } from "../../../src/daemon/filesystem/filesyst
 import { createWatchHub } from "../../../src/daemon/filesystem/watch/watch-hub.js";
 import { createWatcherRegistry } from "../../../src/daemon/filesystem/watch/watcher-registry.js";
 import { createLibcLoader } from "../../../src/daemon/native/libc.js";
+import { errorDetails } from "../../../src/daemon/rpc-errors.js";
 import { openUserDatabase } from "../../../src/daemon/user-database.js";
-import { SandboxError } from "../../../src/errors/sandbox-error.js";
-import { STATUS_OF_REASON } from "../../../src/errors/status-map.js";
 
 /** Ids that no account of the machine has, so that ownership is seen to be set. */
 export const ALICE = { name: "alice", uid: 23_451, gid: 23_452 } as const;
@@ -67,11 +66,11 @@ export async function openFileSandbox(handleFiles?: HttpHandler): Promise<FileSa
   const service = createFilesystemService({ context, hub: createWatchHub(libc), watchers });
   const rpc = connectNodeAdapter({
     routes: (router: ConnectRouter) => router.service(Filesystem, service),
-    interceptors: [mapErrors],
+    interceptors: [errorDetails],
     shutdownTimeoutMs: 1,
   } as Parameters<typeof connectNodeAdapter>[0]);
   const server = createServer((req, res) => {
-    if (req.url?.startsWith("/files") && handleFiles !== undefined) void handleFiles(req, res, { context, state });
+    if (req.url?.split("?", 1)[0] === "/files" && handleFiles !== undefined) void handleFiles(req, res, { context, state });
     else rpc(req, res);
   });
   const baseUrl = await listen(server);
@@ -110,28 +109,4 @@ export async function codeOf(call: Promise<unknown>): Promise<string | undefined
 async function listen(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-const mapErrors: Interceptor = (next) => async (request) => {
-  try {
-    const response = await next(request);
-    return response.stream ? { ...response, message: mapStream(response.message) } : response;
-  } catch (error) {
-    throw toConnectError(error);
-  }
-};
-
-async function* mapStream<T>(messages: AsyncIterable<T>): AsyncIterable<T> {
-  try {
-    yield* messages;
-  } catch (error) {
-    throw toConnectError(error);
-  }
-}
-
-function toConnectError(error: unknown): unknown {
-  if (!SandboxError.isInstance(error)) return error;
-  const name = STATUS_OF_REASON[error.reason].connect;
-  const code = Object.entries(Code).find(([key]) => key.replace(/[A-Z]/g, (c, i) => (i === 0 ? c : `_${c}`)).toLowerCase() === name);
-  return new ConnectError(error.message, code === undefined ? Code.Unknown : (code[1] as Code));
 }
