@@ -4,7 +4,8 @@ import { Process } from "../../gen/proto/process/process_pb.js";
 import { assertAccess, isOpenRoute } from "./auth.js";
 import { allowAnyOrigin, answerPreflight } from "./cors.js";
 import { DaemonState, type DaemonStateOptions } from "./daemon-state.js";
-import { createFileContext } from "./filesystem/file-context.js";
+import { handleFiles } from "./files/files-handler.js";
+import { createFileContext, type FileContext } from "./filesystem/file-context.js";
 import { createFileMetadata } from "./filesystem/file-metadata.js";
 import { createFilesystemService } from "./filesystem/filesystem-service.js";
 import { createWatchHub } from "./filesystem/watch/watch-hub.js";
@@ -54,7 +55,7 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
     services: [Process, Filesystem],
     routes: (router) => router.service(Process, createProcessService(processes, state)).service(Filesystem, filesystem),
   });
-  const routes = createRoutes(state);
+  const routes = createRoutes(state, files);
 
   const dispatch = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     // The response of a vanished client fails; whoever writes sees it there.
@@ -112,17 +113,25 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
   };
 }
 
-function createRoutes(state: DaemonState): ReadonlyMap<string, ReadonlyMap<string, Route>> {
+function createRoutes(state: DaemonState, context: FileContext): ReadonlyMap<string, ReadonlyMap<string, Route>> {
   const health: Route = (_req, res) => {
     res.writeHead(204, { "cache-control": "no-store" });
     res.end();
   };
+  const files: Route = (req, res) => handleFiles(req, res, { context, state });
   return new Map<string, ReadonlyMap<string, Route>>([
     [
       "/health",
       new Map<string, Route>([
         ["GET", health],
         ["HEAD", health],
+      ]),
+    ],
+    [
+      "/files",
+      new Map<string, Route>([
+        ["GET", files],
+        ["POST", files],
       ]),
     ],
     ["/init", new Map<string, Route>([["POST", (req, res) => handleInit(req, res, state)]])],
