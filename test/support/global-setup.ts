@@ -3,7 +3,7 @@ import { startTestPlatform } from "./test-platform.js";
 
 /** One platform for the whole run, in directories of its own; at the end it is stopped and nothing of it may be left. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const started = await startTestPlatform();
+  const started = await startTestPlatform({ AGENT_SANDBOX_CHECK_ANSWERS: "1" });
   if (!started.context.isAvailable) {
     process.stderr.write(`\nTests that need the local platform are skipped: ${started.context.reason}\n`);
   }
