@@ -19,7 +19,11 @@ async function openPty(pty, options = {}) {
   return {
     handle,
     screen,
-    shows: (pattern) => until(() => pattern.test(screen.text), () => `${pattern} on the screen ${JSON.stringify(screen.text)}`),
+    shows: (pattern) =>
+      until(
+        () => pattern.test(screen.text),
+        () => `${pattern} on the screen ${JSON.stringify(screen.text)}`,
+      ),
   };
 }
 

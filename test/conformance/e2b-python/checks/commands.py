@@ -1,6 +1,6 @@
 import time
 
-from .support import equal, raises, settle, until
+from .support import equal, feed, raises, settle, until
 
 
 async def check_run(flavor, sandbox):
@@ -94,12 +94,7 @@ async def check_stdin_through_the_handle(flavor, sandbox):
 async def check_stream_input(flavor, sandbox):
     handle = await settle(sandbox.commands.run("cat", background=True, stdin=True))
     parts = ["one ", b"two ", "x" * 200_000]
-
-    async def async_parts():
-        for part in parts:
-            yield part
-
-    await settle(sandbox.commands.stream_input(handle.pid, async_parts() if flavor.is_async else parts))
+    await feed(flavor, sandbox.commands, handle.pid, parts)
     await settle(sandbox.commands.close_stdin(handle.pid))
     equal((await settle(handle.wait())).stdout, "one two " + "x" * 200_000)
 

@@ -1,9 +1,8 @@
-import asyncio
 import time
 
 from e2b import PtySize
 
-from .support import equal, raises, settle, until
+from .support import equal, feed, raises, settle, until
 
 
 class Terminal:
@@ -80,14 +79,7 @@ async def check_connect(flavor, sandbox):
 
 async def check_stream_input(flavor, sandbox):
     terminal = await Terminal(flavor, sandbox).open()
-
-    async def async_parts():
-        yield "echo st$((1+1))"
-        await asyncio.sleep(0)
-        yield b"reamed\n"
-
-    parts = async_parts() if flavor.is_async else ["echo st$((1+1))", b"reamed\n"]
-    await settle(sandbox.pty.stream_input(terminal.handle.pid, parts))
+    await feed(flavor, sandbox.pty, terminal.handle.pid, ["echo st$((1+1))", b"reamed\n"])
     await terminal.shows("st2reamed")
     await settle(terminal.handle.kill())
 

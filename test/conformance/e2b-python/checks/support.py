@@ -43,3 +43,14 @@ async def all_of(paginator):
 
 def equal(actual, expected):
     assert actual == expected, f"{actual!r} instead of {expected!r}"
+
+
+async def feed(flavor, namespace, pid, parts):
+    """Send `parts` over one input stream: an iterable when synchronous, a handle when asynchronous."""
+    if not flavor.is_async:
+        namespace.stream_input(pid, parts)
+        return
+    handle = namespace.stream_input(pid)
+    for part in parts:
+        await handle.send(part)
+    await handle.close()
