@@ -144,7 +144,7 @@ async function sendPlain(handle: FileHandle, res: ServerResponse, first: Buffer,
 
 /** Resolves when the bytes left for the kernel, so that their buffer may be used again. */
 function write(res: ServerResponse, bytes: Buffer): Promise<void> {
-  return new Promise((resolve, reject) => {
+  const written = new Promise<void>((resolve, reject) => {
     if (res.destroyed) reject(new Error("the client closed the connection"));
     const onClose = (): void => reject(new Error("the client closed the connection"));
     res.once("close", onClose);
@@ -154,6 +154,9 @@ function write(res: ServerResponse, bytes: Buffer): Promise<void> {
       else resolve();
     });
   });
+  // The caller awaits it after the next read; a client that leaves meanwhile must not be an unhandled rejection.
+  written.catch(() => {});
+  return written;
 }
 
 async function* chunks(handle: FileHandle, first: Buffer, start: number, length: number | undefined): AsyncGenerator<Buffer> {
