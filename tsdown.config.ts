@@ -40,7 +40,7 @@ export default defineConfig([
     ...shared,
     name: "types",
     entry: TYPED_ENTRIES,
-    dts: { dtsOnly: true },
+    dts: { emitDtsOnly: true },
     deps: { neverBundle: [/^#/] },
   },
   {
