@@ -58,16 +58,16 @@ interface Place {
 }
 
 /** Start a platform in a directory of its own. */
-export async function startTestControl(settings: Partial<PlatformSettings> = {}): Promise<TestControl> {
+export async function startTestControl(settings: Partial<PlatformSettings> = {}, driver?: ProcessDriver): Promise<TestControl> {
   const root = mkdtempSync(join(tmpdir(), "abx-control-"));
   mkdirSync(join(root, "daemons"));
-  return openAt({ root, children: new Map() }, settings);
+  return openAt({ root, children: new Map() }, settings, driver);
 }
 
-async function openAt(place: Place, settings: Partial<PlatformSettings>): Promise<TestControl> {
+async function openAt(place: Place, settings: Partial<PlatformSettings>, givenDriver?: ProcessDriver): Promise<TestControl> {
   const { root, children } = place;
   const paths = resolvePaths({ env: { AGENT_SANDBOX_DATA_DIR: join(root, "data"), AGENT_SANDBOX_RUN_DIR: join(root, "run") } });
-  const driver = new ProcessDriver(join(root, "daemons"), children);
+  const driver = givenDriver ?? new ProcessDriver(join(root, "daemons"), children);
   const log: string[] = [];
   const logger = createJsonLogger((line) => log.push(line), "debug");
   const defaults = { port: 0, host: "127.0.0.1", domain: "localhost", poolSize: 0, idleTimeoutMs: 0, checkAnswers: true };

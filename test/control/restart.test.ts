@@ -1,0 +1,131 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { afterEach, describe, expect, it } from "vitest";
+import { acquireInstanceLock } from "../../src/control/instance-lock.js";
+import { Store } from "../../src/control/store.js";
+import { AlreadyExistsError, FailedPreconditionError } from "../../src/errors/error-classes.js";
+import { ProcessDriver } from "./support/process-driver.js";
+import { startTestControl, type TestControl } from "./support/test-control.js";
+
+let control: TestControl;
+afterEach(() => control.stop());
+
+const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
+
+describe("files", () => {
+  it("are private, name the running platform, and are gone after a clean end", async () => {
+    control = await startTestControl();
+    const { paths, platform } = control;
+    expect([paths.platformFile, paths.apiKeyFile, paths.databaseFile].map(modeOf)).toEqual(["600", "600", "600"]);
+    expect([paths.dataDir, paths.sandboxesDir, paths.runDir].map(modeOf)).toEqual(["711", "711", "700"]);
+    expect(JSON.parse(readFileSync(paths.platformFile, "utf8"))).toEqual(platform.info);
+    expect(platform.info).toMatchObject({
+      pid: process.pid,
+      url: `http://127.0.0.1:${platform.info.port}`,
+      apiKey: expect.stringMatching(/^e2b_[0-9a-f]{40}$/),
+    });
+    await platform.close();
+    await platform.closed;
+    expect(existsSync(paths.platformFile)).toBe(false);
+  });
+});
+
+describe("one platform per directory", () => {
+  it("a second one is refused while the first runs", async () => {
+    control = await startTestControl();
+    expect(() => acquireInstanceLock(control.paths.lockFile)).toThrow(AlreadyExistsError);
+    expect(() => new Store(control.paths.databaseFile)).toThrow(AlreadyExistsError);
+    await control.platform.close();
+    acquireInstanceLock(control.paths.lockFile).release();
+  });
+
+  it("the lock of a killed process bars nobody", async () => {
+    control = await startTestControl();
+    const file = `${control.paths.lockFile}.other`;
+    const code = `const { DatabaseSync } = require("node:sqlite"); new DatabaseSync(${JSON.stringify(file)}).exec("BEGIN EXCLUSIVE"); console.log("held"); setInterval(() => {}, 1000);`;
+    const holder = spawn(process.execPath, ["-e", code], { stdio: ["ignore", "pipe", "inherit"] });
+    await once(holder.stdout, "data");
+    expect(() => acquireInstanceLock(file)).toThrow(AlreadyExistsError);
+    holder.kill("SIGKILL");
+    await once(holder, "exit");
+    acquireInstanceLock(file).release();
+  });
+});
+
+describe("the next platform", () => {
+  it("takes running sandboxes over with token, end of life, metadata and the same key", async () => {
+    control = await startTestControl();
+    const sandbox = await control.create({ timeout: 500, metadata: { a: "b" } });
+    const path = `/sandboxes/${sandbox.sandboxID}`;
+    const before = await (await control.api("GET", path)).json();
+    const { apiKey } = control.platform.info;
+    control = await control.restart();
+    expect(control.platform.info.apiKey).toBe(apiKey);
+    const { domain: _old, ...rest } = before as { domain: string };
+    expect(await (await control.api("GET", path)).json()).toMatchObject(rest);
+    expect((await control.edge(sandbox, "/envs")).status).toBe(200);
+    process.kill(control.driver.pidOf(sandbox.sandboxID), "SIGKILL");
+    await expect.poll(async () => (await control.api("GET", path)).status).toBe(404);
+  });
+
+  it("buries what died, expired, was half made or belongs to nobody", async () => {
+    control = await startTestControl();
+    const [dead, expired, half, gone, alive] = await Promise.all(Array.from({ length: 5 }, () => control.create({ timeout: 600 })));
+    if (!dead || !expired || !half || !gone || !alive) throw new Error("five were created");
+    await control.platform.close();
+    process.kill(control.driver.pidOf(dead.sandboxID), "SIGKILL");
+    const store = new Store(control.paths.databaseFile);
+    store.setEndAt(expired.sandboxID, new Date(Date.now() - 1));
+    store.setState(half.sandboxID, "starting");
+    store.delete(gone.sandboxID);
+    store.close();
+    control = await control.restart();
+    expect(control.driver.ids()).toEqual([alive.sandboxID]);
+    const listed = (await (await control.api("GET", "/v2/sandboxes")).json()) as { sandboxID: string }[];
+    expect(listed.map((entry) => entry.sandboxID)).toEqual([alive.sandboxID]);
+  });
+
+  it("starts where no runtime works, and creations say what is missing until there is one", async () => {
+    const driver = new ProcessDriver("/nonexistent");
+    const open = driver.open.bind(driver);
+    driver.open = async () => {
+      throw new FailedPreconditionError("no OCI runtime works here; run abx setup");
+    };
+    control = await startTestControl({}, driver);
+    const refused = await control.api("POST", "/v2/sandboxes", { templateID: "base" });
+    expect(await refused.json()).toMatchObject({
+      code: 409,
+      message: "no OCI runtime works here; run abx setup",
+      error_code: "failed_precondition",
+    });
+    expect(await (await control.api("GET", "/v2/sandboxes")).json()).toEqual([]);
+    driver.open = open;
+    driver.beforeCreate = async () => {
+      throw new FailedPreconditionError("reached the runtime");
+    };
+    expect(await (await control.api("POST", "/v2/sandboxes", { templateID: "base" })).json()).toMatchObject({
+      message: "reached the runtime",
+    });
+  });
+});
+
+describe("idle", () => {
+  it("a platform with nothing to do stops itself and leaves nothing", async () => {
+    control = await startTestControl({ idleTimeoutMs: 2_000, poolSize: 1 });
+    await control.platform.closed;
+    expect(control.driver.created).toBe(1);
+    expect(control.driver.ids()).toEqual([]);
+    expect(existsSync(control.paths.platformFile)).toBe(false);
+  });
+
+  it("a sandbox keeps it going", async () => {
+    control = await startTestControl({ idleTimeoutMs: 200 });
+    await control.create();
+    const outcome = await Promise.race([
+      control.platform.closed.then(() => "closed"),
+      new Promise((resolve) => setTimeout(resolve, 800, "running")),
+    ]);
+    expect(outcome).toBe("running");
+  });
+});
