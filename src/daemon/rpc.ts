@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { DescService } from "@bufbuild/protobuf";
-import { type ConnectRouter, createContextValues } from "@connectrpc/connect";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { sendHttpError } from "./http-response.js";
+import { type ConnectRouter, createConnectRouter, createContextValues } from "@connectrpc/connect";
+import { universalRequestFromNodeRequest } from "@connectrpc/connect-node";
+import { sendException, sendHttpError } from "./http-response.js";
 import { processTimeoutMs } from "./process/process-service.js";
 import { errorDetails } from "./rpc-errors.js";
+import { sendRpcResponse } from "./rpc-response.js";
 
 /** Largest message of a request. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
@@ -33,20 +34,16 @@ export function createRpcHandler(options: RpcOptions): RpcHandler {
     for (const method of service.methods) isStreamOfPath.set(`/${service.typeName}/${method.name}`, method.methodKind !== "unary");
   }
   const prefixes = options.services.map((service) => `/${service.typeName}/`);
-  const adapter = connectNodeAdapter({
-    routes: options.routes,
-    grpc: false,
-    acceptCompression: [],
-    readMaxBytes: MAX_MESSAGE_BYTES,
-    interceptors: [errorDetails],
-    contextValues: ({ url, headers }) => createContextValues().set(processTimeoutMs, takeProcessTimeout(url, headers)),
-  });
+  const router = createConnectRouter({ grpc: false, acceptCompression: [], readMaxBytes: MAX_MESSAGE_BYTES, interceptors: [errorDetails] });
+  options.routes(router);
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
 
   return {
     isRpcPath: (path) => prefixes.some((prefix) => path.startsWith(prefix)),
     handle(req, res, path) {
       const isStream = isStreamOfPath.get(path);
-      if (isStream === undefined) return sendHttpError(res, 404, `no RPC has the path '${path}'`);
+      const handler = handlers.get(path);
+      if (isStream === undefined || handler === undefined) return sendHttpError(res, 404, `no RPC has the path '${path}'`);
       if (req.method !== "POST") return sendHttpError(res, 405, `RPC '${path}' is called with POST, not ${req.method}`, { allow: "POST" });
       const accepted = [...(isStream ? STREAM_TYPES : UNARY_TYPES), ...GRPC_WEB_TYPES];
       const type = (req.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
@@ -57,31 +54,25 @@ export function createRpcHandler(options: RpcOptions): RpcHandler {
       // The adapter builds a URL from it, and throws for a host that is missing or no host.
       req.headers.host = "sandbox";
       req.headers["content-type"] = type;
-      normalizeTimeout(req);
-      adapter(req, res);
+      const timeoutMs = takeTimeout(req.headers, path);
+      const values = createContextValues().set(processTimeoutMs, timeoutMs);
+      handler(universalRequestFromNodeRequest(req, res, undefined, values))
+        .then((response) => sendRpcResponse(response, res))
+        .catch((error: unknown) => sendException(res, error));
     },
   };
 }
 
-/** 0 means no limit on this wire, and a timer cannot express more than 2^31 milliseconds: both lose the header. */
-function normalizeTimeout(req: IncomingMessage): void {
-  const value = parseTimeout(req.headers);
-  if (value !== undefined && (value === 0 || value > MAX_TIMER_MS) && req.url?.split("?", 1)[0] !== START_PATH) {
-    delete req.headers["connect-timeout-ms"];
-  }
-}
-
-/** The timeout of Start is the life of the process, which outlives the stream: take it off the request. */
-function takeProcessTimeout(url: string | undefined, headers: IncomingHttpHeaders): number | undefined {
-  if (url?.split("?", 1)[0] !== START_PATH) return undefined;
-  const value = parseTimeout(headers);
-  if (value === undefined) return undefined;
-  delete headers["connect-timeout-ms"];
-  return value === 0 ? undefined : value;
-}
-
-/** A malformed value stays where it is, so that the protocol layer refuses it. */
-function parseTimeout(headers: IncomingHttpHeaders): number | undefined {
+/**
+ * Take a timeout that the protocol layer must not apply off the request, and return it when it belongs to the started process: that of Start
+ * is the life of the process, which outlives the stream. 0 means no limit on this wire, and a timer cannot express more than 2^31
+ * milliseconds. A malformed value stays, and the protocol layer refuses it.
+ */
+function takeTimeout(headers: IncomingHttpHeaders, path: string): number | undefined {
   const text = headers["connect-timeout-ms"];
-  return typeof text === "string" && /^\d{1,10}$/.test(text) ? Number(text) : undefined;
+  if (typeof text !== "string" || !/^\d{1,10}$/.test(text)) return undefined;
+  const timeoutMs = Number(text);
+  const isStart = path === START_PATH;
+  if (isStart || timeoutMs === 0 || timeoutMs > MAX_TIMER_MS) delete headers["connect-timeout-ms"];
+  return isStart && timeoutMs > 0 ? timeoutMs : undefined;
 }

@@ -91,3 +91,12 @@ export async function collect(
     error: end?.error,
   };
 }
+
+/** One message of a Connect stream as it travels: flags, length, payload. */
+export function frame(payload: string): Uint8Array<ArrayBuffer> {
+  const body = new TextEncoder().encode(payload);
+  const bytes = new Uint8Array(body.length + 5);
+  new DataView(bytes.buffer).setUint32(1, body.length);
+  bytes.set(body, 5);
+  return bytes;
+}
