@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { SandboxError } from "../errors/sandbox-error.js";
-import { STATUS_OF_REASON } from "../errors/status-map.js";
+import { reasonOfHttpStatus, STATUS_OF_REASON } from "../errors/status-map.js";
 
 /** Answer with a JSON document. */
 export function sendJson(res: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
@@ -22,7 +22,9 @@ export function sendException(res: ServerResponse, error: unknown): void {
   }
   if (SandboxError.isInstance(error)) {
     const status = STATUS_OF_REASON[error.reason].http;
-    sendJson(res, status, { code: status, message: error.message, error_code: error.reason });
+    // Clients compare some bodies exactly, so the reason stands there only where the status does not say it already.
+    const isSaid = reasonOfHttpStatus(status) === error.reason;
+    sendJson(res, status, { code: status, message: error.message, ...(!isSaid && { error_code: error.reason }) });
     return;
   }
   sendHttpError(res, 500, error instanceof Error ? error.message : "the daemon failed for an unknown reason");
