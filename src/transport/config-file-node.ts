@@ -21,7 +21,7 @@ export function parseConfigFile(text: string): ConfigFile {
   const settings: Record<string, string> = {};
   for (const line of text.split("\n")) {
     if (/^\s*\[/.test(line)) break;
-    const match = /^\s*([a-z_]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s#"']+))\s*(?:#.*)?$/.exec(line);
+    const match = /^\s*([a-z_]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s#"'[{]+))\s*(?:#.*)?$/.exec(line);
     if (match === null) continue;
     const [, name, basic, literal, bare] = match;
     const value = basic === undefined ? (literal ?? bare) : basic.replace(/\\(["\\])/g, "$1");

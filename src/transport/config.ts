@@ -127,14 +127,6 @@ export function resolveConfig(options: ConnectionOptions = {}): Config {
 }
 
 /**
- * Put call options over those that a sandbox was made with; an `undefined` one does not clear the older value.
- */
-export function mergeConnectionOptions(base: ConnectionOptions, override: ConnectionOptions | undefined): ConnectionOptions {
-  const given = Object.entries(override ?? {}).filter(([, value]) => value !== undefined);
-  return { ...base, ...Object.fromEntries(given) };
-}
-
-/**
  * Check a duration; `undefined` stays absent.
  *
  * @throws {@link InvalidArgumentError} not a finite number of at least 0.

@@ -122,6 +122,9 @@ export class DaemonHttp {
     if (!SandboxError.isInstance(error) || error.reason !== "connection") return error;
     this.#options.logger.error("request failed", { operation: context.operation, reason: error.reason, sandboxId: context.sandboxId });
     if ((await this.probeHealth()) === 502) return toSandboxGoneError(context, { cause: error, isInFlight: true });
-    return new ConnectionError(`${context.operation}: ${error.message}`, { ...optionsOf(context), cause: "cause" in error ? error.cause : error });
+    return new ConnectionError(`${context.operation}: ${error.message}`, {
+      ...optionsOf(context),
+      cause: "cause" in error ? error.cause : error,
+    });
   }
 }

@@ -103,7 +103,8 @@ describe.each([
   });
 
   it("FIL-26: labels are checked before anything is sent, lower-cased, and replaced as a whole", async () => {
-    for (const metadata of [{ a: "ok\n" }, { a: "é" }, { "": "x" }, { "a b": "x" }]) {
+    const refused: Record<string, string>[] = [{ a: "ok\n" }, { a: "é" }, { "": "x" }, { "a b": "x" }];
+    for (const metadata of refused) {
       await expect(sandbox.files.write("l", "x", { metadata })).rejects.toBeInstanceOf(InvalidArgumentError);
     }
     await sandbox.files.write("l", "x", { metadata: { "Up-Case": "v", empty: "" } });
@@ -217,7 +218,9 @@ describe("watches", () => {
     await sandbox.files.makeDir("w2");
     const mine = new Error("mine");
     const exit = new Promise((resolve) => {
-      void sandbox.files.watchDir("w2", () => Promise.reject(mine), { onExit: (error) => resolve(error) }).then(() => sandbox.files.write("w2/f", "1"));
+      void sandbox.files
+        .watchDir("w2", () => Promise.reject(mine), { onExit: (error) => resolve(error) })
+        .then(() => sandbox.files.write("w2/f", "1"));
     });
     expect(await exit).toBe(mine);
   });

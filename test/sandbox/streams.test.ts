@@ -37,10 +37,11 @@ describe("streams of a command", () => {
           for (const piece of pieces) res.write(piece);
           res.end();
         }),
-        (parts) => parts.commands.run("x").then(
-          () => "success",
-          (error: unknown) => error,
-        ),
+        (parts) =>
+          parts.commands.run("x").then(
+            () => "success",
+            (error: unknown) => error,
+          ),
       );
       // The end event is the daemon's word; only without it the outcome is unknown.
       if (pieces.includes(END)) expect(failed).toBe("success");
@@ -85,7 +86,8 @@ describe("streams of a command", () => {
   it("a killed sandbox is told from a broken network by its health", async () => {
     let isGone = true;
     const answer: Answer = (req, res) => {
-      if (req.url === "/health") return isGone ? sendJson(res, 502, { code: 502, message: "The sandbox was not found" }) : res.writeHead(204).end();
+      if (req.url === "/health")
+        return isGone ? sendJson(res, 502, { code: 502, message: "The sandbox was not found" }) : res.writeHead(204).end();
       res.writeHead(200, { "content-type": "application/connect+json" });
       res.write(START);
       setTimeout(() => res.socket?.destroy(), 20);
@@ -125,7 +127,15 @@ describe("streams of a command", () => {
   });
 
   it("ERR-04: errors that are not JSON are typed, with the status and a short excerpt", async () => {
-    const bodies = ["<html><style>b{}</style><body><h1>Bad Gateway</h1></body></html>", "oops", '{"code":', "null", '"text"', "x".repeat(5 << 20), ""];
+    const bodies = [
+      "<html><style>b{}</style><body><h1>Bad Gateway</h1></body></html>",
+      "oops",
+      '{"code":',
+      "null",
+      '"text"',
+      "x".repeat(5 << 20),
+      "",
+    ];
     for (const body of bodies) {
       const answer: Answer = (_req, res) => res.writeHead(500, { "content-type": "text/html; charset=nonsense" }).end(body);
       await onServer(answer, async (parts) => {
@@ -139,9 +149,12 @@ describe("streams of a command", () => {
   });
 
   it("a peer without the method is told as such", async () => {
-    await expect(onServer((_req, res) => res.writeHead(404).end("404"), (parts) => parts.commands.list())).rejects.toBeInstanceOf(
-      UnimplementedError,
-    );
+    await expect(
+      onServer(
+        (_req, res) => res.writeHead(404).end("404"),
+        (parts) => parts.commands.list(),
+      ),
+    ).rejects.toBeInstanceOf(UnimplementedError);
   });
 
   it("FIL-28: JSON that is not a file is an error and never content", async () => {
@@ -176,7 +189,11 @@ describe("streams of a command", () => {
           () => parts.files.read("x", { requestTimeoutMs: 50 }),
           () => parts.commands.run("x", { requestTimeoutMs: 50 }),
         ]) {
-          await expect(call()).rejects.toMatchObject({ name: "TimeoutError", timeout: "request", message: expect.stringContaining("50 ms") });
+          await expect(call()).rejects.toMatchObject({
+            name: "TimeoutError",
+            timeout: "request",
+            message: expect.stringContaining("50 ms"),
+          });
         }
       },
     );
