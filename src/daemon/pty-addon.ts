@@ -2,12 +2,13 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { FailedPreconditionError } from "../errors/error-classes.js";
+import { FailedPreconditionError, RateLimitError } from "../errors/error-classes.js";
 import type { LibcLoader } from "./native/libc.js";
 
 // fcntl(2) on Linux.
 const F_SETFD = 2;
 const FD_CLOEXEC = 1;
+const F_DUPFD_CLOEXEC = 1030;
 
 /** The native half of node-pty: it forks a process on a new terminal, which Node itself cannot. */
 export interface PtyAddon {
@@ -29,7 +30,12 @@ export interface PtyAddon {
     onExit: (exitCode: number, signal: number) => void,
   ): { readonly fd: number; readonly pid: number; readonly pty: string };
   resize(fd: number, cols: number, rows: number): void;
+  /** A second descriptor of a controlling side, which keeps the terminal from hanging up until it is closed too. */
+  duplicate(fd: number): number;
 }
+
+/** What the prebuilt file offers itself. */
+type NativeAddon = Omit<PtyAddon, "duplicate">;
 
 /**
  * Load the add-on: `pty.node` beside the bundled daemon, else the prebuilt package in node_modules. Loading takes milliseconds, so it
@@ -50,15 +56,20 @@ export function loadPtyAddon(libcLoader: LibcLoader): PtyAddon {
       return forked;
     },
     resize: (fd, cols, rows) => addon.resize(fd, cols, rows),
+    duplicate: (fd) => {
+      const copy = libc.fcntl(fd, F_DUPFD_CLOEXEC, 0);
+      if (copy < 0) throw new RateLimitError("the daemon is out of file descriptors: end some processes first");
+      return copy;
+    },
   };
 }
 
-function requireAddon(): PtyAddon {
+function requireAddon(): NativeAddon {
   const require = createRequire(import.meta.url);
   const beside = join(dirname(fileURLToPath(import.meta.url)), "pty.node");
   const target = existsSync(beside) ? beside : `@lydell/node-pty-${process.platform}-${process.arch}/pty.node`;
   try {
-    return require(target) as PtyAddon;
+    return require(target) as NativeAddon;
   } catch (cause) {
     throw new FailedPreconditionError(`terminals are not available: the add-on ${target} cannot be loaded`, { cause });
   }

@@ -104,12 +104,13 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
     server,
     state,
     processes,
-    close: () =>
-      new Promise((resolve) => {
-        processes.close();
+    close: async () => {
+      await processes.close();
+      await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
-      }),
+      });
+    },
   };
 }
 

@@ -29,8 +29,9 @@ export class FifoPool {
   prefill(): Promise<void> {
     this.#refill ??= new Promise<void>((resolve) => {
       const names = this.#nextNames();
+      const directory = this.#directory;
       execFile("mkfifo", ["-m", "666", ...names], (error) => {
-        if (error === null) this.#names.push(...names);
+        if (error === null && directory === this.#directory) this.#names.push(...names);
         this.#refill = undefined;
         resolve();
       });
@@ -60,10 +61,17 @@ export class FifoPool {
     });
   }
 
-  close(): void {
-    if (this.#directory !== undefined) rmSync(this.#directory, { recursive: true, force: true });
+  async close(): Promise<void> {
+    const directory = this.#leaveDirectory();
+    await this.#refill;
+    if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
+  }
+
+  #leaveDirectory(): string | undefined {
+    const directory = this.#directory;
     this.#directory = undefined;
     this.#names = [];
+    return directory;
   }
 
   #open(openEnds: (name: string) => PipeEnds): PipeEnds {
@@ -74,7 +82,7 @@ export class FifoPool {
     } catch (error) {
       if (!isMissing(error)) throw error;
       // Someone cleaned up below /run: start over in a fresh directory.
-      this.close();
+      this.#leaveDirectory();
       return openAndUnlink(this.#makeNow(), openEnds);
     }
   }
@@ -105,9 +113,9 @@ export class FifoPool {
 
 function makePrivateDirectory(): string {
   try {
-    return mkdtempSync("/run/agent-sandbox-");
+    return mkdtempSync("/run/agent-sandbox-pipes-");
   } catch {
-    return mkdtempSync(join(tmpdir(), "agent-sandbox-"));
+    return mkdtempSync(join(tmpdir(), "agent-sandbox-pipes-"));
   }
 }
 

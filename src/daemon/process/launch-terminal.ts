@@ -1,3 +1,4 @@
+import { closeSync } from "node:fs";
 import { InternalError, InvalidArgumentError } from "../../errors/error-classes.js";
 import type { PtyAddon } from "../pty-addon.js";
 import { signaledBy } from "./exit-status.js";
@@ -41,12 +42,25 @@ export function launchTerminal(plan: LaunchPlan, size: TerminalSize, sink: Launc
       `arguments and environment together exceed the size limit of ${MAX_TOTAL_ARGUMENT_BYTES} bytes: pass large data in a file`,
     );
   }
-  const onExit = (code: number, signal: number) => sink.onExit(signal > 0 ? signaledBy(signal) : { kind: "exited", code });
+  // A program that closes its terminal before it exits (every one whose output is flushed at exit does) must not be hung up: that would kill
+  // it with SIGHUP on its last steps. So the controlling side stays open until the exit.
+  let heldFd: number | undefined;
+  const onExit = (code: number, signal: number) => {
+    if (heldFd !== undefined) closeSync(heldFd);
+    heldFd = undefined;
+    sink.onExit(signal > 0 ? signaledBy(signal) : { kind: "exited", code });
+  };
   let forked: ReturnType<PtyAddon["fork"]>;
   try {
     forked = addon.fork(file, args, env, plan.cwd, size.cols, size.rows, ids?.uid ?? -1, ids?.gid ?? -1, true, "", onExit);
   } catch (cause) {
     throw new InternalError(`no terminal can be opened: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+  try {
+    heldFd = addon.duplicate(forked.fd);
+  } catch (error) {
+    closeSync(forked.fd);
+    throw error;
   }
   preferForOom(forked.pid);
   const { source, stream } = openTerminalSource(forked.fd, sink, readBuffer);
@@ -54,6 +68,7 @@ export function launchTerminal(plan: LaunchPlan, size: TerminalSize, sink: Launc
     pid: forked.pid,
     sources: [source],
     input: new InputWriter(stream),
-    resize: (cols, rows) => addon.resize(forked.fd, cols, rows),
+    // The descriptor that is read may be closed already, and its number taken by something else.
+    resize: (cols, rows) => void (heldFd !== undefined && addon.resize(heldFd, cols, rows)),
   };
 }

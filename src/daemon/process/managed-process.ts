@@ -137,8 +137,6 @@ export class ManagedProcess implements LaunchSink {
     const resize = this.#parts.resize;
     if (resize === undefined) throw new InternalError(`process ${this.pid} has no terminal, so it has no size`);
     assertTerminalSize({ cols, rows });
-    // Between the exit and the end of its output the descriptor may be closed already.
-    if (this.#openSources === 0) return;
     try {
       resize(cols, rows);
     } catch (cause) {

@@ -121,7 +121,7 @@ export class ProcessRegistry {
   }
 
   /** Kill everything and free all resources. */
-  close(): void {
+  async close(): Promise<void> {
     for (const process of this.#live.values()) {
       try {
         process.signal("SIGKILL");
@@ -130,7 +130,7 @@ export class ProcessRegistry {
       }
     }
     for (const timer of this.#retention) clearTimeout(timer);
-    this.#pipes.close();
+    await this.#pipes.close();
   }
 
   #plan(options: StartOptions): LaunchPlan {
