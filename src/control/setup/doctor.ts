@@ -9,7 +9,7 @@ import { findIdRange } from "../drivers/oci/id-range.js";
 import { toIsolationReport } from "../drivers/oci/oci-driver.js";
 import { findPackageFiles } from "../drivers/oci/package-files.js";
 import { prepareRuntimeDir } from "../drivers/oci/runtime-dir.js";
-import { findRuntimes } from "../drivers/oci/runtime-probe.js";
+import { findRuntimes, RUNTIME_NAMES } from "../drivers/oci/runtime-probe.js";
 import { ECOSYSTEM_PROFILE, loadSeccomp } from "../drivers/oci/seccomp.js";
 import { messageOf } from "../logger.js";
 import { type PlatformPaths, preparePaths, resolvePaths } from "../paths.js";
@@ -68,7 +68,7 @@ function checkUser(): DoctorCheck {
 }
 
 async function checkRuntimes(paths: PlatformPaths): Promise<{ readonly checks: DoctorCheck[]; readonly info?: EngineInfo }> {
-  const found = findRuntimes();
+  const found = findRuntimes(RUNTIME_NAMES);
   if (found.length === 0)
     return { checks: [{ name: "runtime", status: "missing", detail: "neither crun nor runc is installed", fix: SETUP }] };
   try {
@@ -94,6 +94,7 @@ async function probeAll(paths: PlatformPaths): Promise<EngineInfo> {
     stateDir: join(paths.runDir, "runtime-state"),
     runtimeDir: prepareRuntimeDir(paths.runtimeDir, files),
     probeFile: join(paths.dataDir, "runtime-probe.json"),
+    runtimeNames: RUNTIME_NAMES,
     probeAll: true,
   };
   const helper = new HelperProcess({ script: files.runtimeHelper, config, logger: quiet });

@@ -68,7 +68,7 @@ const MASKED_PATHS = [
   "/sys/devices/virtual/powercap",
   "/sys/firmware",
 ];
-const READONLY_PATHS = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
+const READONLY_PATHS = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger", "/sys/fs/cgroup"];
 
 /** The OCI configuration of one sandbox. Pure: equal options give an equal bundle. */
 export function createBundle(options: BundleOptions): OciSpec {

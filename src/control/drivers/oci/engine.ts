@@ -62,10 +62,10 @@ export class OciEngine {
    */
   async open(): Promise<EngineInfo> {
     await this.#buryProbes();
-    const { probeFile, probeAll = false } = this.#config;
+    const { probeFile, runtimeNames, probeAll = false } = this.#config;
     const cache = new ProbeCache(probeFile, this.#cgroups.mode);
     const probes: RuntimeProbe[] = [];
-    for (const found of findRuntimes()) {
+    for (const found of findRuntimes(runtimeNames)) {
       const probe = () => probeRuntime(found, this.#probeParts());
       probes.push(await (probeAll ? probe() : cache.get(found.path, probe)));
       if (!probeAll && probes.at(-1)?.failure === undefined) break;

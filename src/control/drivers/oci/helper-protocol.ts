@@ -13,6 +13,8 @@ export interface EngineConfig {
   readonly runtimeDir: string;
   /** Where probe results are kept. */
   readonly probeFile: string;
+  /** Runtimes that may be used, best first. */
+  readonly runtimeNames: readonly string[];
   /** Probe every runtime afresh, also those that are not needed; for reports. */
   readonly probeAll?: boolean;
 }

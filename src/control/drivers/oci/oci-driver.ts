@@ -10,6 +10,7 @@ import { HelperProcess } from "./helper-process.js";
 import type { EngineInfo } from "./helper-protocol.js";
 import { findPackageFiles, type PackageFiles } from "./package-files.js";
 import { prepareRuntimeDir, pruneRuntimeDirs } from "./runtime-dir.js";
+import { RUNTIME_NAMES } from "./runtime-probe.js";
 import { usedRuntimeDir } from "./sandbox-files.js";
 import { socketFile } from "./socket-file.js";
 
@@ -19,6 +20,8 @@ export interface OciDriverOptions {
   readonly logger: Logger;
   /** Built files of the package. @defaultValue those of the installed package */
   readonly packageFiles?: PackageFiles;
+  /** OCI runtimes that may be used, best first. @defaultValue `["crun", "runc"]` */
+  readonly runtimeNames?: readonly string[];
 }
 
 /** Sandboxes as OCI containers of `crun` or `runc`, one user namespace each. */
@@ -54,6 +57,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
           stateDir: join(paths.runDir, "runtime-state"),
           runtimeDir,
           probeFile: join(paths.dataDir, "runtime-probe.json"),
+          runtimeNames: options.runtimeNames ?? RUNTIME_NAMES,
         },
         logger,
       });

@@ -13,13 +13,17 @@ export interface RuntimeProbe {
 }
 
 /** In order of preference: crun is three times as fast. */
-const RUNTIME_NAMES = ["crun", "runc"];
+export const RUNTIME_NAMES: readonly string[] = ["crun", "runc"];
+
 const SYSTEM_DIRECTORIES = ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/bin", "/sbin"];
 
-/** Runtimes on this machine, best first. */
-export function findRuntimes(searchPath: string = process.env.PATH ?? ""): { readonly name: string; readonly path: string }[] {
+/** Those of the named runtimes that are on this machine, in the same order. */
+export function findRuntimes(
+  names: readonly string[],
+  searchPath: string = process.env.PATH ?? "",
+): { readonly name: string; readonly path: string }[] {
   const directories = [...new Set([...searchPath.split(delimiter), ...SYSTEM_DIRECTORIES])].filter((directory) => directory !== "");
-  return RUNTIME_NAMES.flatMap((name) => {
+  return names.flatMap((name) => {
     const path = directories.map((directory) => join(directory, name)).find(isExecutableFile);
     return path === undefined ? [] : [{ name, path }];
   });

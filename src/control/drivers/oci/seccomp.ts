@@ -121,8 +121,7 @@ function harden(syscalls: readonly OciSyscallRule[]): OciSyscallRule[] {
   const kept = syscalls
     .map((rule) => ({ ...rule, names: rule.names.filter((name) => !replaced.has(name)) }))
     .filter((rule) => rule.names.length > 0);
-  const withoutNewUser: OciSyscallArg[] = [{ index: 0, value: CLONE_NEWUSER, valueTwo: 0, op: "SCMP_CMP_MASKED_EQ" }];
-  return [...kept, ...refusals(), { names: ["clone", "unshare"], action: ALLOW, args: withoutNewUser }];
+  return [...kept, ...refusals(), { names: ["clone", "unshare"], action: ALLOW, args: newUserIs(0) }];
 }
 
 function refusals(): OciSyscallRule[] {
@@ -130,19 +129,20 @@ function refusals(): OciSyscallRule[] {
     { names: NEVER_ALLOWED, action: ERRNO, errnoRet: EPERM },
     // Its flags are in memory where a filter cannot look; "no such call" makes the C library use clone.
     { names: ["clone3"], action: ERRNO, errnoRet: ENOSYS },
+    { names: ["clone", "unshare"], action: ERRNO, errnoRet: EPERM, args: newUserIs(CLONE_NEWUSER) },
   ];
 }
 
+/** The first argument, flags, has CLONE_NEWUSER set (the flag) or not (0). */
+function newUserIs(flag: number): OciSyscallArg[] {
+  return [{ index: 0, value: CLONE_NEWUSER, valueTwo: flag, op: "SCMP_CMP_MASKED_EQ" }];
+}
+
 function builtInFilter(architecture: string | undefined): OciSeccomp {
-  const newUser: OciSyscallArg[] = [{ index: 0, value: CLONE_NEWUSER, valueTwo: CLONE_NEWUSER, op: "SCMP_CMP_MASKED_EQ" }];
   return {
     defaultAction: ALLOW,
     architectures: architecture === undefined ? [] : [architecture],
-    syscalls: [
-      ...refusals(),
-      { names: BUILT_IN_DENIED, action: ERRNO, errnoRet: EPERM },
-      { names: ["clone", "unshare"], action: ERRNO, errnoRet: EPERM, args: newUser },
-    ],
+    syscalls: [...refusals(), { names: BUILT_IN_DENIED, action: ERRNO, errnoRet: EPERM }],
   };
 }
 
