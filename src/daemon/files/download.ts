@@ -9,6 +9,7 @@ import { InvalidArgumentError } from "../../errors/error-classes.js";
 import { errnoCode, fileError } from "../filesystem/file-error.js";
 import { sendHttpError } from "../http-response.js";
 import { negotiateCoding } from "./accept-encoding.js";
+import type { BufferReclaimer } from "./buffer-reclaimer.js";
 import { checkConditions, chooseRange, isConditional, type Validators } from "./byte-range.js";
 import { inlineDisposition } from "./content-disposition.js";
 import { contentType } from "./content-type.js";
@@ -24,7 +25,7 @@ const CHUNK_BYTES = 1024 * 1024;
  * @throws {@link FileNotFoundError} nothing is there; {@link InvalidArgumentError} not a regular file; {@link FailedPreconditionError}
  * a loop of links.
  */
-export async function sendFile(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
+export async function sendFile(req: IncomingMessage, res: ServerResponse, path: string, reclaim: BufferReclaimer): Promise<void> {
   const accepted = isConditional(req.headers) ? "identity" : negotiateCoding(req.headers["accept-encoding"]?.toString());
   const file = await openRegularFile(path);
   try {
@@ -35,7 +36,7 @@ export async function sendFile(req: IncomingMessage, res: ServerResponse, path: 
       etag: `"${ino.toString(36)}-${size.toString(36)}-${mtimeNs.toString(36)}"`,
       modifiedSeconds: Number(mtimeNs / 1_000_000_000n),
     };
-    await sendContent(req, res, { handle: file, path, size: Number(size), validators, coding: accepted });
+    await sendContent(req, res, { handle: file, path, size: Number(size), validators, coding: accepted, reclaim });
   } catch (error) {
     throw fileError(error, "read", path);
   } finally {
@@ -49,6 +50,7 @@ interface OpenFile {
   readonly size: number;
   readonly validators: Validators;
   readonly coding: "gzip" | "identity";
+  readonly reclaim: BufferReclaimer;
 }
 
 /** Does not wait for the other end of a FIFO. */
@@ -98,7 +100,7 @@ async function sendContent(req: IncomingMessage, res: ServerResponse, file: Open
   }
   if (file.coding === "gzip" && length !== 0) {
     res.setHeader("content-encoding", "gzip");
-    const source = Readable.from(chunks(handle, first, start, length), { objectMode: false, highWaterMark: CHUNK_BYTES });
+    const source = Readable.from(chunks(file, first, start, length), { objectMode: false, highWaterMark: CHUNK_BYTES });
     await pipeline(source, createGzip({ level: zlib.Z_BEST_SPEED, chunkSize: 64 * 1024 }), res);
     return;
   }
@@ -159,7 +161,7 @@ function write(res: ServerResponse, bytes: Buffer): Promise<void> {
   return written;
 }
 
-async function* chunks(handle: FileHandle, first: Buffer, start: number, length: number | undefined): AsyncGenerator<Buffer> {
+async function* chunks({ handle, reclaim }: OpenFile, first: Buffer, start: number, length: number | undefined): AsyncGenerator<Buffer> {
   const end = length ?? Number.POSITIVE_INFINITY;
   yield first.subarray(0, end);
   for (let sent = first.length; sent < end; ) {
@@ -170,6 +172,7 @@ async function* chunks(handle: FileHandle, first: Buffer, start: number, length:
       return;
     }
     sent += bytesRead;
+    reclaim(bytesRead);
     yield buffer.subarray(0, bytesRead);
   }
 }

@@ -1,4 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
+import type { BufferReclaimer } from "./buffer-reclaimer.js";
 
 /** Bytes that are gathered before they go to the kernel in one call. */
 const BATCH_BYTES = 1024 * 1024;
@@ -8,13 +9,15 @@ const BATCH_BUFFERS = 512;
 /** Writes chunks to a file in large batches, one batch on its way while the next one gathers; holds at most two batches. */
 export class FileWriter {
   readonly #file: FileHandle;
+  readonly #reclaim: BufferReclaimer;
   #batch: Uint8Array[] = [];
   #batchBytes = 0;
   #writing: Promise<void> = Promise.resolve();
   #total = 0;
 
-  constructor(file: FileHandle) {
+  constructor(file: FileHandle, reclaim: BufferReclaimer) {
     this.#file = file;
+    this.#reclaim = reclaim;
   }
 
   /** Resolves when the next chunk may come; throws the system error of an earlier batch. */
@@ -39,9 +42,11 @@ export class FileWriter {
 
   async #flush(): Promise<void> {
     const batch = this.#batch;
+    const bytes = this.#batchBytes;
     this.#batch = [];
     this.#batchBytes = 0;
     await this.#writing;
+    this.#reclaim(bytes);
     this.#writing = writeAll(this.#file, batch);
     // Seen at the next flush or finish.
     this.#writing.catch(() => {});

@@ -89,7 +89,7 @@ async function writeInPlace(
   const file = await openWithParents(path, flags, options.user);
   try {
     await own(file, options.user);
-    await writeBody(file, head, chunks);
+    await writeBody(file, head, chunks, options);
     options.context.metadata.replace(path, options.metadata);
     await file.close();
   } catch (error) {
@@ -111,7 +111,7 @@ async function writeStaged(
   try {
     await own(file, options.user);
     if (existing !== undefined) await file.chmod(existing.mode & 0o7777);
-    const size = await writeBody(file, head, chunks);
+    const size = await writeBody(file, head, chunks, options);
     options.context.metadata.replace(staged, options.metadata);
     await takePlace(staged, target);
     await touchContent(file, size);
@@ -141,8 +141,8 @@ async function touchContent(file: FileHandle, size: number): Promise<void> {
   await file.write(last, 0, 1, size - 1);
 }
 
-async function writeBody(file: FileHandle, head: Uint8Array[], chunks: Chunks): Promise<number> {
-  const writer = new FileWriter(file);
+async function writeBody(file: FileHandle, head: Uint8Array[], chunks: Chunks, options: StoreOptions): Promise<number> {
+  const writer = new FileWriter(file, options.context.reclaim);
   try {
     for (const chunk of head) await writer.add(chunk);
     for (;;) {

@@ -1,3 +1,4 @@
+import { type BufferReclaimer, createBufferReclaimer } from "../files/buffer-reclaimer.js";
 import type { PathContext } from "../path-resolver.js";
 import type { UserContext } from "../users.js";
 import type { FileMetadata } from "./file-metadata.js";
@@ -5,12 +6,15 @@ import type { FileMetadata } from "./file-metadata.js";
 /** What every file operation needs to know about the sandbox. */
 export interface FileContext extends UserContext, PathContext {
   readonly metadata: FileMetadata;
+  /** Shared by all transfers. */
+  readonly reclaim: BufferReclaimer;
 }
 
 /** Join the state of the daemon, whose defaults may change with `/init`, and the metadata store. */
 export function createFileContext(state: UserContext & PathContext, metadata: FileMetadata): FileContext {
   return {
     metadata,
+    reclaim: createBufferReclaimer(),
     users: state.users,
     get defaultUser() {
       return state.defaultUser;
