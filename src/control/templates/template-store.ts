@@ -141,5 +141,7 @@ export function createTemplateStore(templatesDir: string): TemplateStore {
 }
 
 function notFoundText(reference: string): string {
-  return `template '${reference.trim()}' not found`;
+  const name = reference.trim();
+  // Every machine gets this one from its setup, so its absence has one cause.
+  return `template '${name}' not found${name === "base" ? "; `abx setup` builds it" : ""}`;
 }

@@ -1,0 +1,69 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { isProcessAlive } from "../../src/node/launch-lock.js";
+import { findLeftovers } from "../support/leftovers.js";
+import { describeOnPlatform } from "../support/platform.js";
+import { ABX, runAbx } from "../support/run-abx.js";
+
+describeOnPlatform("abx serve", () => {
+  let rootDir = "";
+  let env: Record<string, string> = {};
+  beforeEach(async () => {
+    rootDir = await mkdtemp(path.join(tmpdir(), "abx-serve-"));
+    await chmod(rootDir, 0o711);
+    env = {
+      AGENT_SANDBOX_DATA_DIR: path.join(rootDir, "data"),
+      AGENT_SANDBOX_RUN_DIR: path.join(rootDir, "run"),
+      AGENT_SANDBOX_POOL_SIZE: "0",
+    };
+  });
+  afterEach(() => rm(rootDir, { recursive: true, force: true }));
+
+  /** Stops the platform that a command has started in the background. */
+  const stopPlatform = async (): Promise<void> => {
+    const { pid } = JSON.parse(await readFile(path.join(rootDir, "run", "platform.json"), "utf8")) as { readonly pid: number };
+    process.kill(pid, "SIGTERM");
+    while (isProcessAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+
+  it("prints its address without its key, keeps the key to this user, refuses a second one, and stops cleanly on SIGTERM", async () => {
+    const child = spawn(process.execPath, [ABX, "serve", "--json"], {
+      env: { PATH: process.env.PATH, ...env },
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    const exited = once(child, "exit");
+    const [chunk] = (await once(child.stdout, "data")) as [Buffer];
+    const printed = JSON.parse(chunk.toString()) as { readonly url: string; readonly pid: number; readonly platformFile: string };
+    expect(printed).toMatchObject({ pid: child.pid });
+    expect(chunk.toString()).not.toContain("apiKey");
+    expect((await stat(printed.platformFile)).mode & 0o777).toBe(0o600);
+    expect((await fetch(new URL("/health", printed.url))).ok).toBe(true);
+
+    const second = await runAbx(["serve"], { env });
+    expect(second.status).toBe(1);
+    expect(second.stdout).toBe("");
+
+    child.kill("SIGTERM");
+    expect(await exited).toEqual([0, null]);
+    expect(await findLeftovers(rootDir)).toEqual([]);
+  });
+
+  it("creates nothing without a template, and the message names abx setup", async () => {
+    const run = await runAbx(["create"], { env });
+    expect(run).toMatchObject({ stdout: "" });
+    expect(run.status).not.toBe(0);
+    expect(run.stderr).toContain("abx setup");
+    await stopPlatform();
+  });
+
+  it("tells what this machine can isolate", async () => {
+    const run = await runAbx(["doctor", "--json"], { env: { ...env, AGENT_SANDBOX_DATA_DIR: "/var/lib/agent-sandbox" } });
+    const report = JSON.parse(run.stdout) as { readonly isReady: boolean; readonly isolation: { readonly hostUidOfRoot: number } };
+    expect(report.isReady).toBe(true);
+    expect(report.isolation.hostUidOfRoot).toBeGreaterThanOrEqual(100_000);
+  });
+});
