@@ -117,7 +117,8 @@ export interface paths {
          *     - Each header `X-Metadata-<key>` becomes an entry of the metadata of every written file, key in lower case, printable ASCII, keys at
          *       most 246 characters, 4096 bytes in all. An upload replaces the metadata: without such headers it is cleared.
          *
-         *     A connection that breaks leaves what was written so far.
+         *     Parts are stored in their order; when one fails, those before it stay and the answer is the error. A body that breaks off leaves its target
+         *     as it was: a file takes its place only when it is complete.
          */
         post: operations["writeFiles"];
         delete?: never;
@@ -422,6 +423,24 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The path leads through a loop of links. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The condition of the request does not hold for the file. */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The range lies outside of the file. */
             416: {
                 headers: {
@@ -474,7 +493,25 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description The path leads through a loop of links. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             500: components["responses"]["Internal"];
+            /** @description Metadata was sent, and the file system or the daemon cannot keep it. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The disk has no space or no inodes left; `error_code` is `not_enough_space`. */
             507: {
                 headers: {
