@@ -73,71 +73,68 @@ export interface WatchStream {
 }
 
 /** The filesystem service of a daemon in domain terms. */
-export class FilesystemClient {
-  readonly #rpc: RpcClient;
-
-  constructor(rpc: RpcClient) {
-    this.#rpc = rpc;
-  }
-
-  async stat(path: string, options: FilesystemCallOptions): Promise<EntryInfo> {
-    const { entry } = await this.#rpc.unary(
-      Filesystem.method.stat,
-      { path },
-      { ...options, notFound: "file_not_found", isIdempotent: true },
-    );
-    return requireEntry(entry, options.operation);
-  }
-
+export interface FilesystemClient {
+  stat(path: string, options: FilesystemCallOptions): Promise<EntryInfo>;
   /** Entries that are neither files nor directories are left out. */
-  async list(path: string, depth: number, options: FilesystemCallOptions): Promise<EntryInfo[]> {
-    const { entries } = await this.#rpc.unary(
-      Filesystem.method.listDir,
-      { path, depth },
-      { ...options, notFound: "file_not_found", isIdempotent: true },
-    );
-    return entries.map(toEntry).filter((entry) => entry.type !== undefined);
-  }
-
+  list(path: string, depth: number, options: FilesystemCallOptions): Promise<EntryInfo[]>;
   /** False when the directory exists already. */
-  async makeDir(path: string, options: FilesystemCallOptions): Promise<boolean> {
-    try {
-      await this.#rpc.unary(Filesystem.method.makeDir, { path }, { ...options, notFound: "file_not_found" });
-      return true;
-    } catch (error) {
-      if (SandboxError.isInstance(error) && error.reason === "already_exists") return false;
-      throw error;
-    }
-  }
-
-  async move(source: string, destination: string, options: FilesystemCallOptions): Promise<EntryInfo> {
-    const { entry } = await this.#rpc.unary(Filesystem.method.move, { source, destination }, { ...options, notFound: "file_not_found" });
-    return requireEntry(entry, options.operation);
-  }
-
-  async remove(path: string, options: FilesystemCallOptions): Promise<void> {
-    await this.#rpc.unary(Filesystem.method.remove, { path }, { ...options, notFound: "file_not_found", isIdempotent: true });
-  }
-
+  makeDir(path: string, options: FilesystemCallOptions): Promise<boolean>;
+  move(source: string, destination: string, options: FilesystemCallOptions): Promise<EntryInfo>;
+  remove(path: string, options: FilesystemCallOptions): Promise<void>;
   /** Resolves when the watch is armed: changes from then on are seen. */
-  async watch(spec: WatchSpec, options: FilesystemCallOptions & { readonly timeoutMs: number }): Promise<WatchStream> {
-    const stream = await this.#rpc.stream(
-      Filesystem.method.watchDir,
-      {
-        path: spec.path,
-        recursive: spec.isRecursive,
-        includeEntry: spec.includeEntry,
-        allowNetworkMounts: spec.allowNetworkMounts,
-      },
-      { ...options, notFound: "file_not_found" },
-    );
-    if (stream.first.event.case !== "start") {
-      const error = new ProtocolError(`${options.operation}: the daemon did not confirm the watch`, { operation: options.operation });
-      stream.cancel(error);
-      throw error;
-    }
-    return { events: readEvents(stream.rest), cancel: (reason) => stream.cancel(reason) };
-  }
+  watch(spec: WatchSpec, options: FilesystemCallOptions & { readonly timeoutMs: number }): Promise<WatchStream>;
+}
+
+/** Put the filesystem service of a daemon into domain terms. */
+export function createFilesystemClient(rpc: RpcClient): FilesystemClient {
+  return {
+    async stat(path, options) {
+      const { entry } = await rpc.unary(Filesystem.method.stat, { path }, { ...options, notFound: "file_not_found", isIdempotent: true });
+      return requireEntry(entry, options.operation);
+    },
+    async list(path, depth, options) {
+      const { entries } = await rpc.unary(
+        Filesystem.method.listDir,
+        { path, depth },
+        { ...options, notFound: "file_not_found", isIdempotent: true },
+      );
+      return entries.map(toEntry).filter((entry) => entry.type !== undefined);
+    },
+    async makeDir(path, options) {
+      try {
+        await rpc.unary(Filesystem.method.makeDir, { path }, { ...options, notFound: "file_not_found" });
+        return true;
+      } catch (error) {
+        if (SandboxError.isInstance(error) && error.reason === "already_exists") return false;
+        throw error;
+      }
+    },
+    async move(source, destination, options) {
+      const { entry } = await rpc.unary(Filesystem.method.move, { source, destination }, { ...options, notFound: "file_not_found" });
+      return requireEntry(entry, options.operation);
+    },
+    async remove(path, options) {
+      await rpc.unary(Filesystem.method.remove, { path }, { ...options, notFound: "file_not_found", isIdempotent: true });
+    },
+    async watch(spec, options) {
+      const stream = await rpc.stream(
+        Filesystem.method.watchDir,
+        {
+          path: spec.path,
+          recursive: spec.isRecursive,
+          includeEntry: spec.includeEntry,
+          allowNetworkMounts: spec.allowNetworkMounts,
+        },
+        { ...options, notFound: "file_not_found" },
+      );
+      if (stream.first.event.case !== "start") {
+        const error = new ProtocolError(`${options.operation}: the daemon did not confirm the watch`, { operation: options.operation });
+        stream.cancel(error);
+        throw error;
+      }
+      return { events: readEvents(stream.rest), cancel: (reason) => stream.cancel(reason) };
+    },
+  };
 }
 
 type WatchMessage = {

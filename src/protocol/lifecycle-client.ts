@@ -22,135 +22,132 @@ export interface ListOptions extends RequestOptions {
 }
 
 /** The lifecycle operations of the control plane in domain terms. */
-export class LifecycleClient {
-  readonly #rest: RestClient;
-  readonly #routes: RouteMemory;
-  readonly #baseUrl: string;
-
-  constructor(rest: RestClient, routes: RouteMemory, baseUrl: string) {
-    this.#rest = rest;
-    this.#routes = routes;
-    this.#baseUrl = baseUrl;
-  }
-
-  async create(spec: NewSandboxSpec, options: RequestOptions): Promise<SandboxAccess> {
-    const call = { ...options, operation: "sandbox.create", notFound: "template_not_found", isIdempotent: false } as const;
-    const timeout = toSeconds(spec.timeoutMs);
-    const body: Schemas["NewSandboxV2"] = {
-      templateID: spec.template,
-      ...(timeout !== undefined && { timeout }),
-      ...(spec.metadata !== undefined && { metadata: spec.metadata }),
-      ...(spec.envs !== undefined && { envVars: spec.envs }),
-      ...(spec.allowInternetAccess !== undefined && { allow_internet_access: spec.allowInternetAccess }),
-    };
-    const answer = await this.#newestRoute(
-      () => this.#rest.call(call, (client, init) => client.POST("/v2/sandboxes", { ...init, body })),
-      () =>
-        this.#rest.call(call, (client, init) =>
-          client.POST("/sandboxes", { ...init, body: { ...body, secure: true, timeout: timeout ?? DEFAULT_TIMEOUT_SECONDS } }),
-        ),
-    );
-    return toAccess(answer, call.operation);
-  }
-
-  async connect(sandboxId: string, timeoutMs: number | undefined, options: RequestOptions): Promise<SandboxAccess> {
-    const call = { ...this.#onSandbox("sandbox.connect", sandboxId, options), isIdempotent: true };
-    const timeout = toSeconds(timeoutMs);
-    const params = { path: { sandboxID: sandboxId } };
-    const answer = await this.#newestRoute(
-      () =>
-        this.#rest.call(call, (client, init) =>
-          client.POST("/v2/sandboxes/{sandboxID}/connect", { ...init, params, body: timeout === undefined ? {} : { timeout } }),
-        ),
-      () =>
-        this.#rest.call(call, (client, init) =>
-          client.POST("/sandboxes/{sandboxID}/connect", { ...init, params, body: { timeout: timeout ?? DEFAULT_TIMEOUT_SECONDS } }),
-        ),
-    );
-    return toAccess(answer, call.operation);
-  }
-
-  async list(options: ListOptions): Promise<Page<SandboxInfo>> {
-    const { query = {} } = options;
-    const call: RestCallOptions = { ...options, operation: "sandbox.list", isIdempotent: true };
-    const { data, response } = await this.#rest.call(call, (client, init) =>
-      client.GET("/v2/sandboxes", {
-        ...init,
-        querySerializer: { array: { style: "form", explode: false } },
-        params: {
-          query: {
-            ...(query.metadata !== undefined && { metadata: encodeMetadata(query.metadata) }),
-            ...(query.state !== undefined && { state: [...query.state] }),
-            ...(query.startedAfter !== undefined && { startedAfter: query.startedAfter.toISOString() }),
-            ...(query.template !== undefined && { template: query.template }),
-            ...(options.order !== undefined && { order: options.order }),
-            ...(options.limit !== undefined && { limit: options.limit }),
-            ...(options.nextToken !== undefined && { nextToken: options.nextToken }),
-          },
-        },
-      }),
-    );
-    if (!Array.isArray(data)) throw new ProtocolError(`${call.operation}: the answer is not a list`, { operation: call.operation });
-    return { items: data.map(toInfo), nextToken: response.headers.get("x-next-token") || undefined };
-  }
-
-  async getInfo(sandboxId: string, options: RequestOptions): Promise<SandboxInfo> {
-    const call = { ...this.#onSandbox("sandbox.getInfo", sandboxId, options), isIdempotent: true };
-    const { data } = await this.#rest.call(call, (client, init) =>
-      client.GET("/sandboxes/{sandboxID}", { ...init, params: { path: { sandboxID: sandboxId } } }),
-    );
-    if (!data?.sandboxID) throw new ProtocolError(`${call.operation}: the answer describes no sandbox`, { operation: call.operation });
-    return toInfo(data);
-  }
-
+export interface LifecycleClient {
+  create(spec: NewSandboxSpec, options: RequestOptions): Promise<SandboxAccess>;
+  connect(sandboxId: string, timeoutMs: number | undefined, options: RequestOptions): Promise<SandboxAccess>;
+  list(options: ListOptions): Promise<Page<SandboxInfo>>;
+  getInfo(sandboxId: string, options: RequestOptions): Promise<SandboxInfo>;
   /** False when there was no such sandbox. */
-  async kill(sandboxId: string, options: RequestOptions): Promise<boolean> {
-    const call = { ...this.#onSandbox("sandbox.kill", sandboxId, options), isIdempotent: true };
-    try {
-      await this.#rest.call(call, (client, init) =>
-        client.DELETE("/sandboxes/{sandboxID}", { ...init, params: { path: { sandboxID: sandboxId } } }),
-      );
-      return true;
-    } catch (error) {
-      if (SandboxError.isInstance(error) && error.reason === "sandbox_not_found") return false;
-      throw error;
-    }
-  }
+  kill(sandboxId: string, options: RequestOptions): Promise<boolean>;
+  setTimeout(sandboxId: string, timeoutMs: number, options: RequestOptions): Promise<void>;
+}
 
-  async setTimeout(sandboxId: string, timeoutMs: number, options: RequestOptions): Promise<void> {
-    const call = { ...this.#onSandbox("sandbox.setTimeout", sandboxId, options), isIdempotent: true };
-    await this.#rest.call(call, (client, init) =>
-      client.POST("/sandboxes/{sandboxID}/timeout", {
-        ...init,
-        params: { path: { sandboxID: sandboxId } },
-        body: { timeout: Math.ceil(timeoutMs / 1000) },
-      }),
-    );
-  }
-
-  #onSandbox(operation: string, sandboxId: string, options: RequestOptions) {
-    return { ...options, operation, sandboxId, notFound: "sandbox_not_found" } as const;
-  }
-
+/** Put the control plane into domain terms. */
+export function createLifecycleClient(rest: RestClient, routes: RouteMemory, baseUrl: string): LifecycleClient {
   /**
    * Use the newest route and fall back to the older one where the server does not have it.
    *
    * Such an answer created nothing, so the second request is safe. Which one works is remembered per base URL.
    */
-  async #newestRoute<T>(newest: () => Promise<T>, older: () => Promise<T>): Promise<T> {
-    const known = this.#routes.get(this.#baseUrl);
+  async function newestRoute<T>(newest: () => Promise<T>, older: () => Promise<T>): Promise<T> {
+    const known = routes.get(baseUrl);
     if (known === "older") return older();
     try {
       const answer = await newest();
-      this.#routes.set(this.#baseUrl, "newest");
+      routes.set(baseUrl, "newest");
       return answer;
     } catch (error) {
       if (known === "newest" || !SandboxError.isInstance(error) || !MISSING_ROUTE_STATUSES.includes(error.statusCode)) throw error;
     }
     const answer = await older();
-    this.#routes.set(this.#baseUrl, "older");
+    routes.set(baseUrl, "older");
     return answer;
   }
+
+  return {
+    async create(spec, options) {
+      const call = { ...options, operation: "sandbox.create", notFound: "template_not_found", isIdempotent: false } as const;
+      const timeout = toSeconds(spec.timeoutMs);
+      const body: Schemas["NewSandboxV2"] = {
+        templateID: spec.template,
+        ...(timeout !== undefined && { timeout }),
+        ...(spec.metadata !== undefined && { metadata: spec.metadata }),
+        ...(spec.envs !== undefined && { envVars: spec.envs }),
+        ...(spec.allowInternetAccess !== undefined && { allow_internet_access: spec.allowInternetAccess }),
+      };
+      const answer = await newestRoute(
+        () => rest.call(call, (client, init) => client.POST("/v2/sandboxes", { ...init, body })),
+        () =>
+          rest.call(call, (client, init) =>
+            client.POST("/sandboxes", { ...init, body: { ...body, secure: true, timeout: timeout ?? DEFAULT_TIMEOUT_SECONDS } }),
+          ),
+      );
+      return toAccess(answer, call.operation);
+    },
+    async connect(sandboxId, timeoutMs, options) {
+      const call = { ...onSandbox("sandbox.connect", sandboxId, options), isIdempotent: true };
+      const timeout = toSeconds(timeoutMs);
+      const params = { path: { sandboxID: sandboxId } };
+      const answer = await newestRoute(
+        () =>
+          rest.call(call, (client, init) =>
+            client.POST("/v2/sandboxes/{sandboxID}/connect", { ...init, params, body: timeout === undefined ? {} : { timeout } }),
+          ),
+        () =>
+          rest.call(call, (client, init) =>
+            client.POST("/sandboxes/{sandboxID}/connect", { ...init, params, body: { timeout: timeout ?? DEFAULT_TIMEOUT_SECONDS } }),
+          ),
+      );
+      return toAccess(answer, call.operation);
+    },
+    async list(options) {
+      const { query = {} } = options;
+      const call: RestCallOptions = { ...options, operation: "sandbox.list", isIdempotent: true };
+      const { data, response } = await rest.call(call, (client, init) =>
+        client.GET("/v2/sandboxes", {
+          ...init,
+          querySerializer: { array: { style: "form", explode: false } },
+          params: {
+            query: {
+              ...(query.metadata !== undefined && { metadata: encodeMetadata(query.metadata) }),
+              ...(query.state !== undefined && { state: [...query.state] }),
+              ...(query.startedAfter !== undefined && { startedAfter: query.startedAfter.toISOString() }),
+              ...(query.template !== undefined && { template: query.template }),
+              ...(options.order !== undefined && { order: options.order }),
+              ...(options.limit !== undefined && { limit: options.limit }),
+              ...(options.nextToken !== undefined && { nextToken: options.nextToken }),
+            },
+          },
+        }),
+      );
+      if (!Array.isArray(data)) throw new ProtocolError(`${call.operation}: the answer is not a list`, { operation: call.operation });
+      return { items: data.map(toInfo), nextToken: response.headers.get("x-next-token") || undefined };
+    },
+    async getInfo(sandboxId, options) {
+      const call = { ...onSandbox("sandbox.getInfo", sandboxId, options), isIdempotent: true };
+      const { data } = await rest.call(call, (client, init) =>
+        client.GET("/sandboxes/{sandboxID}", { ...init, params: { path: { sandboxID: sandboxId } } }),
+      );
+      if (!data?.sandboxID) throw new ProtocolError(`${call.operation}: the answer describes no sandbox`, { operation: call.operation });
+      return toInfo(data);
+    },
+    async kill(sandboxId, options) {
+      const call = { ...onSandbox("sandbox.kill", sandboxId, options), isIdempotent: true };
+      try {
+        await rest.call(call, (client, init) =>
+          client.DELETE("/sandboxes/{sandboxID}", { ...init, params: { path: { sandboxID: sandboxId } } }),
+        );
+        return true;
+      } catch (error) {
+        if (SandboxError.isInstance(error) && error.reason === "sandbox_not_found") return false;
+        throw error;
+      }
+    },
+    async setTimeout(sandboxId, timeoutMs, options) {
+      const call = { ...onSandbox("sandbox.setTimeout", sandboxId, options), isIdempotent: true };
+      await rest.call(call, (client, init) =>
+        client.POST("/sandboxes/{sandboxID}/timeout", {
+          ...init,
+          params: { path: { sandboxID: sandboxId } },
+          body: { timeout: Math.ceil(timeoutMs / 1000) },
+        }),
+      );
+    },
+  };
+}
+
+function onSandbox(operation: string, sandboxId: string, options: RequestOptions) {
+  return { ...options, operation, sandboxId, notFound: "sandbox_not_found" } as const;
 }
 
 function toSeconds(timeoutMs: number | undefined): number | undefined {

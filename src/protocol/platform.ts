@@ -7,12 +7,12 @@ import { createFetchClient } from "../transport/http-fetch.js";
 import { toSafeLogger } from "../transport/logger.js";
 import { createRestClient } from "../transport/rest.js";
 import { createRpcClient } from "../transport/rpc.js";
-import { FilesystemClient } from "./filesystem-client.js";
-import { LifecycleClient } from "./lifecycle-client.js";
+import { createFilesystemClient, type FilesystemClient } from "./filesystem-client.js";
+import { createLifecycleClient, type LifecycleClient } from "./lifecycle-client.js";
 import type { SandboxAccess } from "./lifecycle-types.js";
-import { ProcessClient } from "./process-client.js";
+import { createProcessClient, type ProcessClient } from "./process-client.js";
 import type { RouteGeneration } from "./route-memory.js";
-import { FileTransfer } from "./transfer.js";
+import { createFileTransfer, type FileTransfer } from "./transfer.js";
 
 /** Port of the daemon inside every sandbox. */
 export const DAEMON_PORT = 49_983;
@@ -51,7 +51,7 @@ export function openLifecycle(config: Config, pool: ConnectionPool): LifecycleCl
     retries: config.retries,
     logger: toSafeLogger(config.logger),
   });
-  return new LifecycleClient(rest, pool.routes, config.apiUrl);
+  return createLifecycleClient(rest, pool.routes, config.apiUrl);
 }
 
 /** The clients of one daemon. */
@@ -83,9 +83,9 @@ export function openDaemon(config: Config, access: SandboxAccess, pool: Connecti
   const isBinary = config.encoding === "auto" ? access.isBinary : config.encoding === "binary";
   const rpc = createRpcClient({ ...shared, isBinary, probeHealth: () => http.probeHealth() });
   return {
-    processes: new ProcessClient(rpc),
-    filesystem: new FilesystemClient(rpc),
-    transfer: new FileTransfer(http, access.envdVersion),
+    processes: createProcessClient(rpc),
+    filesystem: createFilesystemClient(rpc),
+    transfer: createFileTransfer(http, access.envdVersion),
     isHealthy: (options) => http.isHealthy(options),
   };
 }

@@ -61,86 +61,83 @@ export interface ProcessCallOptions extends RequestOptions {
 }
 
 /** The process service of a daemon in domain terms. */
-export class ProcessClient {
-  readonly #rpc: RpcClient;
-
-  constructor(rpc: RpcClient) {
-    this.#rpc = rpc;
-  }
-
+export interface ProcessClient {
   /** Start a process; resolves when the daemon reported its pid. */
-  async start(spec: ProcessSpec, options: ProcessStreamOptions): Promise<ProcessStream> {
-    const { cwd, tag, pty, stdin } = spec;
-    const stream = await this.#rpc.stream(
-      Process.method.start,
-      {
-        process: { cmd: spec.cmd, args: [...spec.args], envs: { ...spec.envs }, ...(cwd !== undefined && { cwd }) },
-        ...(tag !== undefined && { tag }),
-        ...(pty === undefined ? { stdin: stdin ?? false } : { pty: { size: { ...pty } } }),
-      },
-      { ...options, user: spec.user },
-    );
-    return toProcessStream(stream, options.operation);
-  }
-
+  start(spec: ProcessSpec, options: ProcessStreamOptions): Promise<ProcessStream>;
   /** Follow a process from now on. */
-  async attach(pid: number, options: ProcessStreamOptions): Promise<ProcessStream> {
-    const stream = await this.#rpc.stream(
-      Process.method.connect,
-      { process: selectPid(pid) },
-      { ...options, notFound: "process_not_found" },
-    );
-    return toProcessStream(stream, options.operation);
-  }
-
-  async list(options: ProcessCallOptions): Promise<ProcessInfo[]> {
-    const { processes } = await this.#rpc.unary(Process.method.list, {}, { ...options, isIdempotent: true });
-    return processes.map(({ pid, tag, config }) => ({
-      pid,
-      ...(tag !== undefined && { tag }),
-      cmd: config?.cmd ?? "",
-      args: config?.args ?? [],
-      envs: config?.envs ?? {},
-      ...(config?.cwd !== undefined && { cwd: config.cwd }),
-    }));
-  }
-
+  attach(pid: number, options: ProcessStreamOptions): Promise<ProcessStream>;
+  list(options: ProcessCallOptions): Promise<ProcessInfo[]>;
   /** Deliver input once; it is never sent again. */
-  async sendInput(pid: number, kind: "stdin" | "pty", data: Uint8Array, options: ProcessCallOptions): Promise<void> {
-    const input = { process: selectPid(pid), input: { input: { case: kind, value: data } } };
-    await this.#rpc.unary(Process.method.sendInput, input, { ...options, notFound: "process_not_found" });
-  }
-
-  async closeStdin(pid: number, options: ProcessCallOptions): Promise<void> {
-    await this.#rpc.unary(
-      Process.method.closeStdin,
-      { process: selectPid(pid) },
-      { ...options, notFound: "process_not_found", isIdempotent: true },
-    );
-  }
-
+  sendInput(pid: number, kind: "stdin" | "pty", data: Uint8Array, options: ProcessCallOptions): Promise<void>;
+  closeStdin(pid: number, options: ProcessCallOptions): Promise<void>;
   /** Send SIGKILL; false when there was no such process. */
-  async kill(pid: number, options: ProcessCallOptions): Promise<boolean> {
-    try {
-      await this.#rpc.unary(
-        Process.method.sendSignal,
-        { process: selectPid(pid), signal: Signal.SIGKILL },
-        { ...options, notFound: "process_not_found" },
-      );
-      return true;
-    } catch (error) {
-      if (SandboxError.isInstance(error) && error.reason === "process_not_found") return false;
-      throw error;
-    }
-  }
+  kill(pid: number, options: ProcessCallOptions): Promise<boolean>;
+  resize(pid: number, size: PtySize, options: ProcessCallOptions): Promise<void>;
+}
 
-  async resize(pid: number, size: PtySize, options: ProcessCallOptions): Promise<void> {
-    await this.#rpc.unary(
-      Process.method.update,
-      { process: selectPid(pid), pty: { size: { ...size } } },
-      { ...options, notFound: "process_not_found", isIdempotent: true },
-    );
-  }
+/** Put the process service of a daemon into domain terms. */
+export function createProcessClient(rpc: RpcClient): ProcessClient {
+  return {
+    async start(spec, options) {
+      const { cwd, tag, pty, stdin } = spec;
+      const stream = await rpc.stream(
+        Process.method.start,
+        {
+          process: { cmd: spec.cmd, args: [...spec.args], envs: { ...spec.envs }, ...(cwd !== undefined && { cwd }) },
+          ...(tag !== undefined && { tag }),
+          ...(pty === undefined ? { stdin: stdin ?? false } : { pty: { size: { ...pty } } }),
+        },
+        { ...options, user: spec.user },
+      );
+      return toProcessStream(stream, options.operation);
+    },
+    async attach(pid, options) {
+      const stream = await rpc.stream(Process.method.connect, { process: selectPid(pid) }, { ...options, notFound: "process_not_found" });
+      return toProcessStream(stream, options.operation);
+    },
+    async list(options) {
+      const { processes } = await rpc.unary(Process.method.list, {}, { ...options, isIdempotent: true });
+      return processes.map(({ pid, tag, config }) => ({
+        pid,
+        ...(tag !== undefined && { tag }),
+        cmd: config?.cmd ?? "",
+        args: config?.args ?? [],
+        envs: config?.envs ?? {},
+        ...(config?.cwd !== undefined && { cwd: config.cwd }),
+      }));
+    },
+    async sendInput(pid, kind, data, options) {
+      const input = { process: selectPid(pid), input: { input: { case: kind, value: data } } };
+      await rpc.unary(Process.method.sendInput, input, { ...options, notFound: "process_not_found" });
+    },
+    async closeStdin(pid, options) {
+      await rpc.unary(
+        Process.method.closeStdin,
+        { process: selectPid(pid) },
+        { ...options, notFound: "process_not_found", isIdempotent: true },
+      );
+    },
+    async kill(pid, options) {
+      try {
+        await rpc.unary(
+          Process.method.sendSignal,
+          { process: selectPid(pid), signal: Signal.SIGKILL },
+          { ...options, notFound: "process_not_found" },
+        );
+        return true;
+      } catch (error) {
+        if (SandboxError.isInstance(error) && error.reason === "process_not_found") return false;
+        throw error;
+      }
+    },
+    async resize(pid, size, options) {
+      await rpc.unary(
+        Process.method.update,
+        { process: selectPid(pid), pty: { size: { ...size } } },
+        { ...options, notFound: "process_not_found", isIdempotent: true },
+      );
+    },
+  };
 }
 
 function selectPid(pid: number) {

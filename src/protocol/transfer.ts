@@ -37,56 +37,19 @@ export interface WriteInfo {
 }
 
 /** File content over the daemon's HTTP endpoints; bodies are never held back whole. */
-export class FileTransfer {
-  readonly #http: DaemonHttp;
-  readonly #envdVersion: string;
-
-  constructor(http: DaemonHttp, envdVersion: string) {
-    this.#http = http;
-    this.#envdVersion = envdVersion;
-  }
-
+export interface FileTransfer {
   /** The whole content. */
-  async read(path: string, options: TransferOptions): Promise<Uint8Array<ArrayBuffer>> {
-    const answer = await this.#open(path, options);
-    try {
-      const isPlain = answer.response.header("content-encoding") === undefined;
-      const bytes = isPlain ? await answer.response.bytes() : await collect(decode(answer));
-      return bytes as Uint8Array<ArrayBuffer>; // no client gives shared memory
-    } catch (error) {
-      throw await answer.explain(error);
-    } finally {
-      answer.deadline[Symbol.dispose]();
-    }
-  }
-
+  read(path: string, options: TransferOptions): Promise<Uint8Array<ArrayBuffer>>;
   /** The content as it comes. `idleTimeoutMs` ends a transfer that stands still for that long; `0` never. */
-  async readStream(
-    path: string,
-    options: TransferOptions & { readonly idleTimeoutMs: number },
-  ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
-    const answer = await this.#open(path, options);
-    answer.deadline.stopTimer();
-    return toReadableStream(readChunks(answer, options));
-  }
-
+  readStream(path: string, options: TransferOptions & { readonly idleTimeoutMs: number }): Promise<ReadableStream<Uint8Array<ArrayBuffer>>>;
   /** Write files; one element per entry, in order. */
-  async write(entries: readonly UploadEntry[], options: UploadOptions): Promise<WriteInfo[]> {
-    const hasOctetStream = isVersionAtLeast(this.#envdVersion, DAEMON_FEATURES.octetStreamUpload);
-    if (options.gzip && !hasOctetStream) throw this.#tooOld(options.operation, "compressed uploads");
-    const hasStream = entries.some(({ body }) => !(body instanceof Uint8Array));
-    const isSingle = entries.length === 1 && options.useOctetStream !== false;
-    const hasOddName = entries.length > 1 && !entries.every(({ path }) => isSafeFileName(path));
-    if (hasOctetStream && (options.gzip || hasStream || options.useOctetStream || isSingle || hasOddName)) {
-      const written: WriteInfo[] = [];
-      for (const entry of entries) written.push(...(await this.#writeRaw(entry, options)));
-      return written;
-    }
-    return this.#writeMultipart(entries, options);
-  }
+  write(entries: readonly UploadEntry[], options: UploadOptions): Promise<WriteInfo[]>;
+}
 
-  async #writeRaw({ path, body }: UploadEntry, options: UploadOptions): Promise<WriteInfo[]> {
-    return this.#post(
+/** Open the file endpoints of a daemon, whose version decides how uploads are sent. */
+export function createFileTransfer(http: DaemonHttp, envdVersion: string): FileTransfer {
+  async function writeRaw({ path, body }: UploadEntry, options: UploadOptions): Promise<WriteInfo[]> {
+    return post(
       path,
       {
         "content-type": "application/octet-stream",
@@ -98,16 +61,21 @@ export class FileTransfer {
     );
   }
 
-  async #writeMultipart(entries: readonly UploadEntry[], options: UploadOptions): Promise<WriteInfo[]> {
+  async function writeMultipart(entries: readonly UploadEntry[], options: UploadOptions): Promise<WriteInfo[]> {
     const { contentType, body } = encodeMultipart(entries);
     const path = entries.length === 1 ? entries[0]?.path : undefined;
-    return this.#post(path, { "content-type": contentType, ...options.metadataHeaders }, body, options);
+    return post(path, { "content-type": contentType, ...options.metadataHeaders }, body, options);
   }
 
-  async #post(path: string | undefined, headers: Record<string, string>, body: FileBody, options: UploadOptions): Promise<WriteInfo[]> {
+  async function post(
+    path: string | undefined,
+    headers: Record<string, string>,
+    body: FileBody,
+    options: UploadOptions,
+  ): Promise<WriteInfo[]> {
     const { operation, signal, requestTimeoutMs } = options;
     const target = toTarget(path, options.user);
-    const answer = await this.#http.send({
+    const answer = await http.send({
       operation,
       method: "POST",
       target,
@@ -122,17 +90,18 @@ export class FileTransfer {
       if (!Array.isArray(written)) throw new SyntaxError("not a list");
       return written as WriteInfo[]; // the contract's shape; unknown fields of newer daemons stay
     } catch (error) {
-      if (error instanceof SyntaxError)
+      if (error instanceof SyntaxError) {
         throw new ProtocolError(`${operation}: the daemon's answer is not the list of written files`, { operation, cause: error });
+      }
       throw await answer.explain(error);
     } finally {
       answer.deadline[Symbol.dispose]();
     }
   }
 
-  async #open(path: string, options: TransferOptions): Promise<DaemonAnswer> {
+  async function open(path: string, options: TransferOptions): Promise<DaemonAnswer> {
     const { operation, signal, requestTimeoutMs } = options;
-    const answer = await this.#http.send({
+    const answer = await http.send({
       operation,
       method: "GET",
       target: toTarget(path, options.user),
@@ -141,15 +110,48 @@ export class FileTransfer {
       requestTimeoutMs,
       notFound: "file_not_found",
     });
-    await assertIsFile(answer, operation);
+    assertIsFile(answer, operation);
     return answer;
   }
 
-  #tooOld(operation: string, what: string): UnimplementedError {
-    return new UnimplementedError(`${operation}: the daemon (version ${this.#envdVersion}) is too old for ${what}; rebuild the template`, {
+  function tooOld(operation: string, what: string): UnimplementedError {
+    return new UnimplementedError(`${operation}: the daemon (version ${envdVersion}) is too old for ${what}; rebuild the template`, {
       operation,
     });
   }
+
+  return {
+    async read(path, options) {
+      const answer = await open(path, options);
+      try {
+        const isPlain = answer.response.header("content-encoding") === undefined;
+        const bytes = isPlain ? await answer.response.bytes() : await collect(decode(answer));
+        return bytes as Uint8Array<ArrayBuffer>; // no client gives shared memory
+      } catch (error) {
+        throw await answer.explain(error);
+      } finally {
+        answer.deadline[Symbol.dispose]();
+      }
+    },
+    async readStream(path, options) {
+      const answer = await open(path, options);
+      answer.deadline.stopTimer();
+      return toReadableStream(readChunks(answer, options));
+    },
+    async write(entries, options) {
+      const hasOctetStream = isVersionAtLeast(envdVersion, DAEMON_FEATURES.octetStreamUpload);
+      if (options.gzip && !hasOctetStream) throw tooOld(options.operation, "compressed uploads");
+      const hasStream = entries.some(({ body }) => !(body instanceof Uint8Array));
+      const isSingle = entries.length === 1 && options.useOctetStream !== false;
+      const hasOddName = entries.length > 1 && !entries.every(({ path }) => isSafeFileName(path));
+      if (hasOctetStream && (options.gzip || hasStream || options.useOctetStream || isSingle || hasOddName)) {
+        const written: WriteInfo[] = [];
+        for (const entry of entries) written.push(...(await writeRaw(entry, options)));
+        return written;
+      }
+      return writeMultipart(entries, options);
+    },
+  };
 }
 
 function toTarget(path: string | undefined, user: string | undefined): string {
@@ -160,11 +162,13 @@ function toTarget(path: string | undefined, user: string | undefined): string {
 /**
  * A proxy on the way may answer an error with status 200. A file carries a Content-Disposition header, such an error does not.
  */
-async function assertIsFile({ response, deadline }: DaemonAnswer, operation: string): Promise<void> {
+function assertIsFile({ response, deadline }: DaemonAnswer, operation: string): void {
   const isJson = response.header("content-type")?.startsWith("application/json") ?? false;
   if (!isJson || response.header("content-disposition") !== undefined) return;
+  const error = new ProtocolError(`${operation}: the answer is not a file (it is JSON without a file name)`, { operation });
+  deadline.abort(error);
   deadline[Symbol.dispose]();
-  throw new ProtocolError(`${operation}: the answer is not a file (it is JSON without a file name)`, { operation });
+  throw error;
 }
 
 async function* readChunks(

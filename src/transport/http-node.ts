@@ -1,6 +1,4 @@
-import { once } from "node:events";
-import * as http from "node:http";
-import * as https from "node:https";
+import type * as http from "node:http";
 import { ConnectionError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import { concatBytes, type HttpBody, type HttpClient, type HttpRequest, type HttpResponse } from "./http.js";
@@ -9,9 +7,10 @@ import { createProxyAgents } from "./proxy-agent-node.js";
 /** Idle milliseconds after which a kept connection is closed: below the idle limit of the servers we know, so they rarely close first. */
 const IDLE_SOCKET_MS = 30_000;
 
-interface Agents {
-  readonly http: http.Agent;
-  readonly https: https.Agent;
+/** The modules of one protocol with the pool of its connections. */
+interface Protocol {
+  readonly request: typeof http.request;
+  readonly agent: http.Agent;
 }
 
 /**
@@ -21,14 +20,17 @@ interface Agents {
  * loses before any byte of the answer came is sent once more when it is idempotent.
  */
 export function createNodeHttpClient(options: { readonly proxy?: string | undefined }): HttpClient {
-  const agentOptions = { keepAlive: true, timeout: IDLE_SOCKET_MS, maxFreeSockets: 64, scheduling: "lifo" } as const;
-  const agents: Agents =
-    options.proxy === undefined
-      ? { http: new http.Agent(agentOptions), https: new https.Agent(agentOptions) }
-      : createProxyAgents(options.proxy, agentOptions);
+  const protocols = new Map<string, Protocol>();
+  const protocolOf = (name: string): Protocol => {
+    const known = protocols.get(name);
+    if (known !== undefined) return known;
+    const opened = openProtocol(name, options.proxy);
+    protocols.set(name, opened);
+    return opened;
+  };
   return async (request) => {
     try {
-      return await exchange(agents, request);
+      return await exchange(protocolOf, request);
     } catch (error) {
       if (!(error instanceof LostConnection)) throw error;
       if (
@@ -40,11 +42,22 @@ export function createNodeHttpClient(options: { readonly proxy?: string | undefi
       }
     }
     try {
-      return await exchange(agents, request);
+      return await exchange(protocolOf, request);
     } catch (error) {
       throw error instanceof LostConnection ? toConnectionError(request, error.cause) : error;
     }
   };
+}
+
+/** Loading these modules costs more than the rest of this package together, so a program pays for what it uses and when. */
+function openProtocol(name: string, proxy: string | undefined): Protocol {
+  const options = { keepAlive: true, timeout: IDLE_SOCKET_MS, maxFreeSockets: 64, scheduling: "lifo" } as const;
+  if (name === "https:") {
+    const { Agent, request } = process.getBuiltinModule("node:https");
+    return { request, agent: proxy === undefined ? new Agent(options) : createProxyAgents(proxy, options).https };
+  }
+  const { Agent, request } = process.getBuiltinModule("node:http");
+  return { request, agent: proxy === undefined ? new Agent(options) : createProxyAgents(proxy, options).http };
 }
 
 /** The connection failed before the first byte of an answer. Internal to this file. */
@@ -57,20 +70,20 @@ class LostConnection extends Error {
   }
 }
 
-function exchange(agents: Agents, request: HttpRequest): Promise<HttpResponse> {
+function exchange(protocolOf: (name: string) => Protocol, request: HttpRequest): Promise<HttpResponse> {
   const { signal } = request;
   signal?.throwIfAborted();
   const url = new URL(request.url);
-  const isTls = url.protocol === "https:";
+  const protocol = protocolOf(url.protocol);
   return new Promise((resolve, reject) => {
-    const message = (isTls ? https : http).request({
+    const message = protocol.request({
       protocol: url.protocol,
       hostname: url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname,
       port: url.port || undefined,
       path: url.pathname + url.search,
       method: request.method,
       headers: { ...request.headers, ...lengthHeader(request.body) },
-      agent: isTls ? agents.https : agents.http,
+      agent: protocol.agent,
     });
     const onAbort = () => message.destroy(new Error("aborted"));
     signal?.addEventListener("abort", onAbort, { once: true });
@@ -109,9 +122,23 @@ async function send(message: http.ClientRequest, body: HttpBody | undefined, end
   }
   for await (const chunk of body) {
     if (ended.aborted) return;
-    if (!message.write(chunk)) await once(message, "drain", { signal: ended }).catch(() => {});
+    if (!message.write(chunk)) await drained(message, ended);
   }
   message.end();
+}
+
+/** Resolves when the socket takes more, or when sending is over. */
+function drained(message: http.ClientRequest, ended: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const onEnd = () => {
+      message.off("drain", onEnd);
+      ended.removeEventListener("abort", onEnd);
+      resolve();
+    };
+    message.once("drain", onEnd);
+    ended.addEventListener("abort", onEnd, { once: true });
+    if (ended.aborted) onEnd();
+  });
 }
 
 function toResponse(request: HttpRequest, message: http.ClientRequest, incoming: http.IncomingMessage, release: () => void): HttpResponse {
