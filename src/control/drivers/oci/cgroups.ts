@@ -77,6 +77,17 @@ export async function destroyCgroup(layout: CgroupLayout, path: string): Promise
   }
 }
 
+/** Remove a cgroup that holds no other; one that does stays. */
+export function removeEmptyCgroup(layout: CgroupLayout, path: string): void {
+  for (const hierarchy of layout.hierarchies) {
+    try {
+      rmdirSync(join(hierarchy, path));
+    } catch {
+      // In use, or not there.
+    }
+  }
+}
+
 function killAll({ mode, hierarchies }: CgroupLayout, path: string, pids: ReadonlySet<number>): void {
   if (mode === "v2") writeQuietly(join(String(hierarchies[0]), path, "cgroup.kill"), "1");
   for (const pid of pids) {

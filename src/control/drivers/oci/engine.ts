@@ -5,7 +5,7 @@ import { AlreadyExistsError, FailedPreconditionError, InvalidArgumentError } fro
 import type { InstanceSpec } from "../driver.js";
 import { createBundle, type HostFacts } from "./bundle.js";
 import { SANDBOX_CAPABILITIES } from "./capabilities.js";
-import { type CgroupLayout, destroyCgroup, hasProcesses, listChildCgroups, readCgroupLayout } from "./cgroups.js";
+import { type CgroupLayout, destroyCgroup, hasProcesses, listChildCgroups, readCgroupLayout, removeEmptyCgroup } from "./cgroups.js";
 import { ConcurrencyGate } from "./concurrency-gate.js";
 import type { EngineConfig, EngineInfo, FoundSandbox } from "./helper-protocol.js";
 import { readHostFacts } from "./host-facts.js";
@@ -115,6 +115,11 @@ export class OciEngine {
     ];
     const ids = [...new Set(names)].filter((name) => ID.test(name) && !this.#inCreation.has(name));
     return ids.map((id) => ({ id, isRunning: this.#isRunning(id) }));
+  }
+
+  /** Leave the machine as it was, except for sandboxes. */
+  close(): void {
+    removeEmptyCgroup(this.#cgroups, this.#cgroupParent);
   }
 
   async #start({ id, templateDir, limits }: InstanceSpec, runtime: RuntimeProbe, directory: string): Promise<void> {

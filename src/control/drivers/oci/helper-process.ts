@@ -66,7 +66,8 @@ export class HelperProcess {
   #start(): Promise<EngineInfo> {
     const { script, config, logger } = this.#options;
     const args = ["--mount", "--propagation", "private", "sh", "-c", ENTER, "sh", process.execPath, script];
-    const child = spawn("unshare", args, { stdio: ["ignore", "ignore", "inherit", "ipc"], serialization: "json" });
+    // A session of its own: signals of the terminal are for the platform, which then ends the helper in its own time.
+    const child = spawn("unshare", args, { stdio: ["ignore", "ignore", "inherit", "ipc"], serialization: "json", detached: true });
     this.#child = child;
     child.on("message", (response: HelperResponse) => this.#settle(response));
     child.once("error", (error) => this.#lose(child, `could not start: ${messageOf(error)}`));

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from "node:fs";
-import { createConnection, type Socket } from "node:net";
+import { createConnection, type NetConnectOpts, type Socket } from "node:net";
 import { join } from "node:path";
 import { ConnectionError, FailedPreconditionError } from "../../../errors/error-classes.js";
 import type { Logger } from "../../logger.js";
@@ -37,7 +37,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
 
   const toInstance = (id: string): Instance => ({
     id,
-    connect: () => connectToDaemon(id, socketFile(paths.socketsDir, id)),
+    connect: (options) => connectToDaemon(id, { path: socketFile(paths.socketsDir, id), ...options }),
     async destroy() {
       await opened().call("destroy", { id });
     },
@@ -95,9 +95,9 @@ export function createOciDriver(options: OciDriverOptions): Driver {
   };
 }
 
-function connectToDaemon(id: string, path: string): Promise<Socket> {
+function connectToDaemon(id: string, options: NetConnectOpts): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = createConnection(path);
+    const socket = createConnection(options);
     socket.once("connect", () => {
       socket.removeAllListeners("error");
       resolve(socket);

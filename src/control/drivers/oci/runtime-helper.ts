@@ -14,9 +14,10 @@ process.on("message", (request: HelperRequest) => {
   answer(request).then(send, (error: unknown) => send({ callId: request.callId, error: toWireError(error) }));
 });
 // A container that is being started at this moment is found and buried by the next platform.
-process.on("disconnect", () => process.exit(0));
-// Terminal signals reach the whole process group; the end of this process is the control plane's decision.
-for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
+process.on("disconnect", () => {
+  engine?.close();
+  process.exit(0);
+});
 
 async function answer(request: HelperRequest): Promise<HelperResponse> {
   const { callId } = request;
