@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { parseArgs } from "node:util";
+import { useLightHeaders } from "./light-headers.js";
 import { createDaemon } from "./server.js";
 
 const USAGE = "usage: daemon.mjs --fd <number> | --port <number> [--host <address>] | --socket <path>";
@@ -33,6 +34,7 @@ function run(): void {
     process.exit(2);
   }
   process.umask(0o022);
+  useLightHeaders();
   // The sandbox ends with the daemon, so one failed request must not end the daemon.
   process.on("uncaughtException", (error) => console.error("uncaught error in the daemon:", error));
   process.on("unhandledRejection", (error) => console.error("unhandled rejection in the daemon:", error));

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { DescService } from "@bufbuild/protobuf";
 import { type ConnectRouter, createConnectRouter, createContextValues } from "@connectrpc/connect";
-import { universalRequestFromNodeRequest } from "@connectrpc/connect-node";
 import { sendException, sendHttpError } from "./http-response.js";
 import { processTimeoutMs } from "./process/process-service.js";
 import { errorDetails } from "./rpc-errors.js";
+import { toRpcRequest } from "./rpc-request.js";
 import { sendRpcResponse } from "./rpc-response.js";
 
 /** Largest message of a request. */
@@ -51,12 +51,10 @@ export function createRpcHandler(options: RpcOptions): RpcHandler {
         const message = `RPC '${path}' takes ${accepted.join(", ")}; the request has '${type || "no Content-Type"}'`;
         return sendHttpError(res, 415, message, { "accept-post": accepted.join(", ") });
       }
-      // The adapter builds a URL from it, and throws for a host that is missing or no host.
-      req.headers.host = "sandbox";
       req.headers["content-type"] = type;
       const timeoutMs = takeTimeout(req.headers, path);
       const values = createContextValues().set(processTimeoutMs, timeoutMs);
-      handler(universalRequestFromNodeRequest(req, res, undefined, values))
+      handler(toRpcRequest(req, res, path, values))
         .then((response) => sendRpcResponse(response, res))
         .catch((error: unknown) => sendException(res, error));
     },
