@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { watch } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
@@ -35,6 +35,8 @@ export async function launchPlatform(launch: Launch): Promise<PlatformFile> {
   const log = await open(path.join(launch.runDir, PLATFORM_LOG_NAME), "a+", 0o600);
   try {
     const logStart = (await log.stat()).size;
+    // Loaded here and not at import: most programs find a platform that runs already.
+    const { spawn } = process.getBuiltinModule("node:child_process");
     const child = spawn(process.execPath, [abxPath, "serve", "--on-demand"], {
       cwd: "/",
       detached: true,
