@@ -156,6 +156,31 @@ describe("upload", () => {
     expect(await codeOf(box.filesystem.stat({ path: "skipped" }))).toBe("NotFound");
   });
 
+  it("stores thousands of small parts of one request", async () => {
+    const files = Array.from({ length: 1000 }, (_, index) => [`tiny/${index}`, String(index)] as const);
+    const written = (await (await uploadForm(files)).json()) as { path: string }[];
+    expect(written).toHaveLength(1000);
+    expect(await readFile(join(box.home, "tiny/999"), "utf8")).toBe("999");
+  });
+
+  it("answers an error in the middle of a large body, compressed or not, and the client can read it", async () => {
+    await mkdir(join(box.home, "taken"));
+    const big = randomBytes(20_000_000);
+    expect(
+      (
+        await uploadForm([
+          ["first", big],
+          ["taken", big],
+          ["never", big],
+        ])
+      ).status,
+    ).toBe(400);
+    expect((await stat(join(box.home, "first"))).size).toBe(big.length);
+    expect(await codeOf(box.filesystem.stat({ path: "never" }))).toBe("NotFound");
+    expect((await uploadRaw("taken", big)).status).toBe(400);
+    expect((await uploadRaw("taken", gzipSync(big, { level: 1 }), { "content-encoding": "gzip" })).status).toBe(400);
+  });
+
   it("owns what another user names, also when the file exists, and keeps its mode", async () => {
     await writeFile(join(box.bobHome, "mine"), "old");
     await chmod(join(box.bobHome, "mine"), 0o755);

@@ -1,8 +1,6 @@
 import type { Readable } from "node:stream";
-import { finished } from "node:stream/promises";
 import { Busboy, type BusboyFileStream, type BusboyInstance } from "@fastify/busboy";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
-import { feed } from "./feed.js";
 
 /** Stores one part; `filename` is the name the part has, directories included. */
 export type StorePart = (filename: string | undefined, content: AsyncIterable<Uint8Array>) => Promise<void>;
@@ -18,17 +16,25 @@ const FIELD = "file";
 export async function readMultipartFiles(body: Readable, contentType: string, store: StorePart): Promise<void> {
   const parser = openParser(contentType);
   const open = new Set<BusboyFileStream>();
+  /** Settles when every part before the newest is stored: those have all their bytes. */
+  let earlier: Promise<void> = Promise.resolve();
   let storing: Promise<void> = Promise.resolve();
   let failure: { readonly error: unknown } | undefined;
+  let onFailure = (): void => {};
+  const failed = new Promise<void>((resolve) => {
+    onFailure = resolve;
+  });
 
   const fail = (error: unknown): void => {
-    failure ??= { error };
+    failure ??= { error: malformed(error) };
     // A part that waits for bytes would wait for ever.
     const cause = error instanceof Error ? error : new Error(String(error));
     for (const part of open) part.destroy(cause);
-    parser.destroy(cause);
+    parser.destroy();
+    onFailure();
   };
 
+  parser.on("error", fail);
   parser.on("file", (name, part, filename) => {
     part.on("error", () => {});
     if (name !== FIELD || failure !== undefined) {
@@ -36,6 +42,7 @@ export async function readMultipartFiles(body: Readable, contentType: string, st
       return;
     }
     open.add(part);
+    earlier = storing;
     storing = storing.then(async () => {
       if (failure !== undefined) return;
       await store(filename === undefined ? undefined : decodeFilename(filename), part);
@@ -44,11 +51,16 @@ export async function readMultipartFiles(body: Readable, contentType: string, st
     storing.catch(fail);
   });
 
-  feed(body, parser);
   try {
-    await finished(parser);
+    for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+      await Promise.race([new Promise((resolve) => parser.write(chunk, resolve)), failed]);
+      // Thousands of small parts fit into little input; each waits here for those before it.
+      await Promise.race([earlier, failed]);
+      if (failure !== undefined) break;
+    }
+    if (failure === undefined) await Promise.race([new Promise<void>((resolve) => parser.once("finish", resolve).end()), failed]);
   } catch (error) {
-    fail(malformed(error));
+    fail(error);
   }
   await storing.catch(fail);
   if (failure !== undefined) throw failure.error;

@@ -42,25 +42,26 @@ export async function receiveFiles(
   const metadata = parseUploadMetadata(req.headers);
   const contentType = req.headers["content-type"] ?? "";
   const mediaType = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  const written: WrittenFile[] = [];
+  const written = new Map<string, WrittenFile>();
 
   const store = async (name: string | undefined, content: AsyncIterable<Uint8Array>): Promise<void> => {
     if (!name) throw new InvalidArgumentError("a file has no target: give the query parameter 'path', or a file name to each part");
     const target = resolvePath(name, user, context);
-    if (written.some((file) => file.path === target)) {
+    if (written.has(target)) {
       throw new InvalidArgumentError(`path '${target}' appears twice in one upload: the first content was stored`);
     }
     await storeFile(target, content, { user, metadata, context });
     const file: WrittenFile = { name: basename(target), path: target, type: "file" };
-    written.push(Object.keys(metadata).length === 0 ? file : { ...file, metadata });
+    written.set(target, Object.keys(metadata).length === 0 ? file : { ...file, metadata });
   };
 
+  const body = decodedBody(req);
   req.setTimeout(IDLE_MS, () => req.destroy(new Error(`no byte of the upload came for ${IDLE_MS / 1000} s`)));
   try {
     if (mediaType.startsWith("multipart/")) {
-      await readMultipartFiles(decodedBody(req), contentType, (filename, content) => store(path ?? filename, content));
+      await readMultipartFiles(body, contentType, (filename, content) => store(path ?? filename, content));
     } else if (mediaType === "application/octet-stream") {
-      await store(path, decodedBody(req).iterator({ destroyOnReturn: false }));
+      await store(path, body.iterator({ destroyOnReturn: false }));
     } else {
       throw new InvalidArgumentError(`an upload is multipart/form-data or application/octet-stream, not '${mediaType}'`);
     }
@@ -68,8 +69,10 @@ export async function receiveFiles(
     throw bodyError(error);
   } finally {
     req.setTimeout(0);
+    // What was not read is drained, so that the client gets to the answer.
+    if (body !== req) body.destroy();
   }
-  sendJson(res, 200, written);
+  sendJson(res, 200, [...written.values()]);
 }
 
 function decodedBody(req: IncomingMessage): Readable {
