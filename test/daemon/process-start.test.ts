@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Process } from "../../gen/proto/process/process_pb.js";
+import { openUserDatabase } from "../../src/daemon/user-database.js";
 import { asUser, bash, collect, frame, startTestDaemon, type TestDaemon } from "./support/process-daemon.js";
 
 let sandbox: TestDaemon;
@@ -145,6 +146,19 @@ describe("environment", () => {
       sandbox.process.start({ process: bash("id -u; id -g; id -G; echo $HOME $USER; pwd"), stdin: false }, { headers: asUser("nobody") }),
     );
     expect(result.stdout.toString()).toBe("65534\n65534\n65534\n/nonexistent nobody\n/\n");
+  });
+
+  it("gives a user its supplementary groups, on pipes and on a terminal", async () => {
+    const accounts = join(sandbox.directory, "accounts");
+    mkdirSync(accounts, { recursive: true });
+    writeFileSync(join(accounts, "passwd"), "worker:x:65534:65534::/tmp:/bin/sh\n");
+    writeFileSync(join(accounts, "group"), "nogroup:x:65534:\nstaff:x:50:worker\nvideo:x:44:worker\n");
+    await using own = await startTestDaemon({ users: openUserDatabase(accounts), defaultUser: "worker" });
+    const command = bash("id -u; id -G; echo $$ $HOME");
+    const piped = await collect(own.process.start({ process: command, stdin: false }));
+    expect(piped.stdout.toString()).toBe(`65534\n65534 44 50\n${piped.pid} /tmp\n`);
+    const typed = await collect(own.process.start({ process: command, pty: {} }));
+    expect(typed.pty.toString()).toBe(`65534\r\n65534 44 50\r\n${typed.pid} /tmp\r\n`);
   });
 
   it("refuses an unknown user", async () => {

@@ -93,6 +93,15 @@ describe("readers that leave or stall", () => {
     expect(process.log.heldBytes).toBeLessThanOrEqual(1024 * 1024 + 64 * 1024);
   });
 
+  it("100 processes run at once, each with its own output", async () => {
+    const results = await Promise.all(
+      Array.from({ length: 100 }, (_, index) =>
+        collect(sandbox.process.start({ process: { cmd: "sh", args: ["-c", `echo ${index}; sleep 1`] }, stdin: false })),
+      ),
+    );
+    expect(results.map(({ stdout }) => stdout.toString())).toEqual(Array.from({ length: 100 }, (_, index) => `${index}\n`));
+  });
+
   it("a lone reader that stalls holds up the process on its own pipe and loses nothing", async () => {
     const stalled = await openRawStart("head -c 20000000 /dev/zero; exit 4");
     const process = sandbox.daemon.processes.find({ case: "pid", value: stalled.pid });
