@@ -21,9 +21,13 @@ export async function readMultipartFiles(body: Readable, contentType: string, st
   let storing: Promise<void> = Promise.resolve();
   let failure: { readonly error: unknown } | undefined;
   let onFailure = (): void => {};
-  const failed = new Promise<void>((resolve) => {
-    onFailure = resolve;
-  });
+  /** Resolves with the step, or at once when something fails. `Promise.race` with one long-lived promise would keep every step alive. */
+  const orFailure = (start: (done: () => void) => void): Promise<void> =>
+    new Promise((resolve) => {
+      onFailure = resolve;
+      if (failure === undefined) start(resolve);
+      else resolve();
+    });
 
   const fail = (error: unknown): void => {
     failure ??= { error: malformed(error) };
@@ -53,12 +57,12 @@ export async function readMultipartFiles(body: Readable, contentType: string, st
 
   try {
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
-      await Promise.race([new Promise((resolve) => parser.write(chunk, resolve)), failed]);
+      await orFailure((done) => void parser.write(chunk, () => done()));
       // Thousands of small parts fit into little input; each waits here for those before it.
-      await Promise.race([earlier, failed]);
+      await orFailure((done) => void earlier.then(done, done));
       if (failure !== undefined) break;
     }
-    if (failure === undefined) await Promise.race([new Promise<void>((resolve) => parser.once("finish", resolve).end()), failed]);
+    await orFailure((done) => void parser.once("finish", done).end());
   } catch (error) {
     fail(error);
   }

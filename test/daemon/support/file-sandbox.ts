@@ -67,8 +67,7 @@ export async function openFileSandbox(handleFiles?: HttpHandler): Promise<FileSa
   const rpc = connectNodeAdapter({
     routes: (router: ConnectRouter) => router.service(Filesystem, service),
     interceptors: [errorDetails],
-    shutdownTimeoutMs: 1,
-  } as Parameters<typeof connectNodeAdapter>[0]);
+  });
   const server = createServer((req, res) => {
     if (req.url?.split("?", 1)[0] === "/files" && handleFiles !== undefined) void handleFiles(req, res, { context, state });
     else rpc(req, res);
