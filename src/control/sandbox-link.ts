@@ -1,11 +1,14 @@
 import { Agent } from "node:http";
-import type { Socket } from "node:net";
+import type { OnReadOpts, Socket } from "node:net";
 import { ConnectionError } from "../errors/error-classes.js";
 import type { Instance } from "./drivers/driver.js";
+import { BulkConnection } from "./edge/bulk-connection.js";
 import { openTunnel } from "./edge/tunnel.js";
 
 /** Idle connections to one daemon that are kept for the next requests. */
 const MAX_IDLE_CONNECTIONS = 16;
+/** Idle connections for large answers; each holds a buffer. */
+const MAX_IDLE_BULK_CONNECTIONS = 2;
 
 /** The way into one sandbox, and everything that is under way through it. */
 export class SandboxLink {
@@ -14,6 +17,7 @@ export class SandboxLink {
   readonly agent: Agent;
   readonly #instance: Instance;
   readonly #exchanges = new Set<() => void>();
+  readonly #idleBulk: BulkConnection[] = [];
   #isSevered = false;
 
   constructor(instance: Instance) {
@@ -31,6 +35,17 @@ export class SandboxLink {
     return openTunnel(await this.#connect(), "localhost", port);
   }
 
+  /** A connection for a large answer; give it back with {@link returnBulkConnection} or destroy it. */
+  async takeBulkConnection(): Promise<BulkConnection> {
+    for (let idle = this.#idleBulk.pop(); idle !== undefined; idle = this.#idleBulk.pop()) if (idle.isOpen) return idle;
+    return BulkConnection.open((onread) => this.#connect(onread));
+  }
+
+  returnBulkConnection(connection: BulkConnection): void {
+    if (!this.#isSevered && connection.isOpen && this.#idleBulk.length < MAX_IDLE_BULK_CONNECTIONS) this.#idleBulk.push(connection);
+    else connection.destroy();
+  }
+
   /** Register what {@link sever} breaks; the returned function takes it out again. */
   onSever(breakExchange: () => void): () => void {
     this.#exchanges.add(breakExchange);
@@ -44,11 +59,12 @@ export class SandboxLink {
     this.#exchanges.clear();
     for (const breakExchange of exchanges) breakExchange();
     this.agent.destroy();
+    for (const connection of this.#idleBulk.splice(0)) connection.destroy();
   }
 
-  async #connect(): Promise<Socket> {
+  async #connect(onread?: OnReadOpts): Promise<Socket> {
     if (this.#isSevered) throw new ConnectionError(`sandbox "${this.sandboxId}" is gone`, { sandboxId: this.sandboxId });
-    return this.#instance.connect();
+    return this.#instance.connect(onread === undefined ? {} : { onread });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Socket } from "node:net";
+import type { OnReadOpts, Socket } from "node:net";
 
 /** What a driver can do on this machine; a call that needs a missing one is a clear 4xx, never a pretence. */
 export interface DriverCapabilities {
@@ -36,7 +36,7 @@ export interface InstanceLimits {
 export interface InstanceSpec {
   /** `^[a-z0-9]+$`, unique on this machine. */
   readonly id: string;
-  /** Absolute directory of the template build: `rootfs/` and `template.json`. */
+  /** Absolute directory of the template build: `template.json`, which names the layers. */
   readonly templateDir: string;
   readonly limits: InstanceLimits;
 }
@@ -44,10 +44,19 @@ export interface InstanceSpec {
 /** A started container, by what survives a restart of the control plane: its id. */
 export interface Instance {
   readonly id: string;
-  /** Open a connection to the daemon's socket; rejects with a ConnectionError when the daemon is gone. */
-  connect(): Promise<Socket>;
+  /**
+   * Open a connection to the daemon's socket; rejects with a ConnectionError when the daemon is gone.
+   *
+   * `onread` is that of `net.createConnection`: read into a buffer of the caller's.
+   */
+  connect(options?: { readonly onread?: OnReadOpts }): Promise<Socket>;
   /** Kill every process and remove every trace on the host. Idempotent; resolves when nothing is left. */
   destroy(): Promise<void>;
+  /**
+   * As {@link destroy}, but what the instance wrote is kept: its writable layer becomes the directory `target`, which must not exist yet.
+   * False when nothing was written.
+   */
+  harvest(target: string): Promise<boolean>;
 }
 
 /** Runs sandboxes on one kind of isolation. */

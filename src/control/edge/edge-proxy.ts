@@ -3,8 +3,9 @@ import type { Socket } from "node:net";
 import { sendJsonOnSocket } from "../rest/json-answer.js";
 import type { SandboxLink } from "../sandbox-link.js";
 import type { Sandboxes } from "../sandboxes.js";
+import { forwardDownload, isBulkDownload } from "./bulk-download.js";
 import { type EdgeAnswer, internalPath, portNotOpen, sandboxNotFound } from "./edge-answer.js";
-import { breakOff, forward } from "./forward.js";
+import { breakOff, type Exchange, forward } from "./forward.js";
 import { isInternalPath } from "./internal-paths.js";
 import { DAEMON_PORT } from "./route.js";
 import { forwardUpgrade } from "./upgrade.js";
@@ -29,7 +30,7 @@ export class EdgeProxy {
     const dialed = await this.#dial(request, target);
     if ("status" in dialed) breakOff(response, dialed);
     else if (response.destroyed) dialed.tunnel?.destroy();
-    else forward({ request, response, link: dialed.link, port: target.port }, dialed.tunnel);
+    else await pass({ request, response, link: dialed.link, port: target.port }, dialed.tunnel);
   }
 
   async handleUpgrade(request: IncomingMessage, client: Socket, head: Buffer, target: EdgeTarget): Promise<void> {
@@ -47,6 +48,11 @@ export class EdgeProxy {
     const target = request.url ?? "/";
     return isInternalPath(target) ? internalPath(target) : { link, tunnel: undefined };
   }
+}
+
+async function pass(exchange: Exchange, tunnel: Socket | undefined): Promise<void> {
+  if (tunnel === undefined && isBulkDownload(exchange.request)) await forwardDownload(exchange);
+  else forward(exchange, tunnel);
 }
 
 /** The daemon tries a closed port for half a second before it gives up, so a server that was started a moment ago is reached. */

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, rmSync } from "node:fs";
-import { connect, type Socket } from "node:net";
+import { connect, type IpcNetConnectOpts, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -72,7 +72,7 @@ export class ProcessDriver implements Driver {
   }
 
   #toInstance(id: string): Instance {
-    return { id, connect: () => openSocket(this.#socketOf(id)), destroy: () => this.#destroy(id) };
+    return { id, connect: (options) => openSocket({ path: this.#socketOf(id), ...options }), destroy: () => this.#destroy(id), harvest: () => Promise.reject(new Error("a plain process has no layer of its own")) };
   }
 
   async #destroy(id: string): Promise<void> {
@@ -102,13 +102,13 @@ async function isListening(instance: Instance): Promise<boolean> {
   );
 }
 
-function openSocket(path: string): Promise<Socket> {
+function openSocket(options: IpcNetConnectOpts): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = connect(path);
+    const socket = connect(options);
     socket.once("connect", () => {
       socket.removeAllListeners("error");
       resolve(socket);
     });
-    socket.once("error", (cause) => reject(new ConnectionError(`nothing answers on ${path}`, { cause })));
+    socket.once("error", (cause) => reject(new ConnectionError(`nothing answers on ${options.path}`, { cause })));
   });
 }

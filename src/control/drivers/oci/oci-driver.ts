@@ -41,6 +41,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     async destroy() {
       await opened().call("destroy", { id });
     },
+    harvest: (target) => opened().call("harvest", { id, target }),
   });
 
   return {

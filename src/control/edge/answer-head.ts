@@ -1,0 +1,50 @@
+import { ProtocolError } from "../../errors/error-classes.js";
+
+/** Head of an HTTP/1.1 answer whose body has a known length. */
+export interface AnswerHead {
+  readonly status: number;
+  readonly statusText: string;
+  /** Names and values in turn, without those of the connection. */
+  readonly headers: string[];
+  /** Length of the body; `undefined` when the answer does not say it plainly. */
+  readonly bodyBytes: number | undefined;
+  readonly isKeptAlive: boolean;
+}
+
+const STATUS_LINE = /^HTTP\/1\.1 ([2-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
+const FIELD_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/;
+const OF_CONNECTION = new Set(["connection", "keep-alive", "transfer-encoding", "upgrade", "te"]);
+
+/**
+ * Read the head of an answer, without the empty line.
+ *
+ * @throws {@link ProtocolError} not a head; the peer may be hostile, so nothing is guessed.
+ */
+export function parseAnswerHead(text: string): AnswerHead {
+  const [statusLine = "", ...fieldLines] = text.split("\r\n");
+  const status = STATUS_LINE.exec(statusLine);
+  if (status === null) throw new ProtocolError("the daemon sent a malformed status line");
+  const headers: string[] = [];
+  const lengths: string[] = [];
+  let isChunked = false;
+  let isKeptAlive = true;
+  for (const line of fieldLines) {
+    const field = FIELD_LINE.exec(line);
+    if (field === null) throw new ProtocolError("the daemon sent a malformed header");
+    const [, name = "", value = ""] = field;
+    const key = name.toLowerCase();
+    if (key === "content-length") lengths.push(value);
+    if (key === "transfer-encoding") isChunked = true;
+    if (key === "connection" && value.toLowerCase().includes("close")) isKeptAlive = false;
+    if (!OF_CONNECTION.has(key)) headers.push(name, value);
+  }
+  const code = Number(status[1]);
+  return { status: code, statusText: status[2] ?? "", headers, bodyBytes: isChunked ? undefined : bodyBytesOf(code, lengths), isKeptAlive };
+}
+
+function bodyBytesOf(status: number, lengths: readonly string[]): number | undefined {
+  if (status === 204 || status === 304) return 0;
+  const [length] = lengths;
+  if (lengths.length !== 1 || length === undefined || !/^\d{1,15}$/.test(length)) return undefined;
+  return Number(length);
+}
