@@ -1,11 +1,12 @@
 import { execFile, execFileSync } from "node:child_process";
-import { closeSync, constants, mkdtempSync, openSync, rmSync, unlinkSync } from "node:fs";
+import { closeSync, constants, existsSync, mkdtempSync, openSync, readdirSync, rmSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FailedPreconditionError } from "../../errors/error-classes.js";
 
 const BATCH = 96;
 const LOW_WATER = 48;
+const DIRECTORY_PREFIX = "agent-sandbox-pipes-";
 
 /** Both ends of a pipe, as descriptors that the caller owns. */
 export interface PipeEnds {
@@ -112,10 +113,22 @@ export class FifoPool {
 }
 
 function makePrivateDirectory(): string {
-  try {
-    return mkdtempSync("/run/agent-sandbox-pipes-");
-  } catch {
-    return mkdtempSync(join(tmpdir(), "agent-sandbox-pipes-"));
+  for (const parent of ["/run", tmpdir()]) {
+    try {
+      removeAbandoned(parent);
+      return mkdtempSync(join(parent, `${DIRECTORY_PREFIX}${process.pid}-`));
+    } catch {
+      // Not writable: try the next one.
+    }
+  }
+  throw new FailedPreconditionError("no pipe can be made: neither /run nor the temporary directory is writable");
+}
+
+/** A daemon that was killed outright could not clean up. */
+function removeAbandoned(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const pid = name.startsWith(DIRECTORY_PREFIX) ? /^(\d+)-/.exec(name.slice(DIRECTORY_PREFIX.length))?.[1] : undefined;
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) rmSync(join(parent, name), { recursive: true, force: true });
   }
 }
 
