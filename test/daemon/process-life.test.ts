@@ -177,6 +177,12 @@ describe("deadlines", () => {
     await expect.poll(listedPids).not.toContain(sleeper.pid);
   });
 
+  it("bind a grandchild that keeps the output open after the program exited", async () => {
+    const parent = await start("sleep 20 & exit 0", { timeoutMs: 400 });
+    expect(await codeOf(parent.rest)).toBe(Code.DeadlineExceeded);
+    await expect.poll(listedPids).not.toContain(parent.pid);
+  });
+
   it("survive the client that set them", async () => {
     const sleeper = await start("exec sleep 20", { timeoutMs: 500 });
     sleeper.leave();

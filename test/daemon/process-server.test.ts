@@ -179,6 +179,15 @@ describe("routes", () => {
     expect((await get("/health")).headers.get("access-control-allow-origin")).toBe("*");
   });
 
+  it("keep the connection for the next request, after unary calls and streams", async () => {
+    const body = `\0\0\0\0\x32${JSON.stringify({ process: { cmd: "/bin/true" }, stdin: false }).padEnd(0x32)}`;
+    const start = `POST /process.Process/Start HTTP/1.1\r\nhost: x\r\ncontent-type: application/connect+json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    const list = "POST /process.Process/List HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+    const answer = await rawExchange(start + list);
+    expect(answer.match(/HTTP\/1\.1 200/g)).toHaveLength(2);
+    expect(answer).not.toMatch(/connection: close/i);
+  });
+
   it("survive a Host header that is none", async () => {
     const answer = await rawExchange(
       "POST /process.Process/List HTTP/1.1\r\nhost: a b[\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}",

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "../../errors/error-classes.js";
+import { withDefaults } from "../egress/proxy-environment.js";
 import type { User } from "../user-database.js";
 
 /** PATH of a daemon that was started without one. */
@@ -8,20 +9,20 @@ export const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/
 export const MAX_ARGUMENT_BYTES = 131_071;
 
 /**
- * Environment of a process. Later wins: the account, the sandbox, the request; nothing of the daemon but PATH is inherited.
+ * Environment of a process. Later wins: the account, the defaults, the sandbox, the request; nothing of the daemon but PATH is inherited.
  */
 export function processEnvironment(
   user: User,
   sandboxVars: Iterable<readonly [string, string]>,
   requestVars: Iterable<readonly [string, string]>,
+  defaults: ReadonlyMap<string, string> = new Map(),
 ): Map<string, string> {
   return new Map<string, string>([
     ["PATH", process.env.PATH || DEFAULT_PATH],
     ["HOME", user.home],
     ["USER", user.name],
     ["LOGNAME", user.name],
-    ...sandboxVars,
-    ...requestVars,
+    ...withDefaults(defaults, new Map([...sandboxVars, ...requestVars])),
   ]);
 }
 

@@ -155,7 +155,6 @@ export class ManagedProcess implements LaunchSink {
 
   onExit(exit: ExitStatus): void {
     this.#exit = exit;
-    this.#cancelDeadline?.();
     if (this.#isOutputAbandoned) this.#finishOutput();
     this.#endIfComplete();
   }
@@ -176,6 +175,8 @@ export class ManagedProcess implements LaunchSink {
   #endIfComplete(): void {
     if (this.#isEnded || this.#launched === undefined || this.#exit === undefined || this.#openSources > 0) return;
     this.#isEnded = true;
+    // Not before: a grandchild that holds the output open is bound by the deadline too.
+    this.#cancelDeadline?.();
     this.#launched.input?.destroy();
     this.#onEnd(this);
     this.log.close();

@@ -15,6 +15,8 @@ import { findProgram } from "./program-lookup.js";
 /** The part of the daemon's state that new processes depend on. */
 export interface ProcessContext {
   readonly envVars: ReadonlyMap<string, string>;
+  /** Variables that give way to all others. */
+  readonly defaultVars: ReadonlyMap<string, string>;
   readonly defaultWorkdir: string | undefined;
 }
 
@@ -149,7 +151,7 @@ export class ProcessRegistry {
     assertText(options.tag ?? "", "tag");
     if (options.terminal?.size !== undefined) assertTerminalSize(options.terminal.size);
     const cwd = this.#workingDirectory(options);
-    const env = processEnvironment(user, this.#context.envVars, Object.entries(envs));
+    const env = processEnvironment(user, this.#context.envVars, Object.entries(envs), this.#context.defaultVars);
     return { file: findProgram(cmd, env.get("PATH"), cwd), argv0: cmd, args, env, cwd, user };
   }
 
