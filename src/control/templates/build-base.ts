@@ -1,4 +1,5 @@
 import { execFile, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -55,7 +56,7 @@ export async function buildBase(options: BuildBaseOptions): Promise<ResolvedTemp
       const current = findCurrentBase(store, idRange);
       if (current !== undefined) return current;
       const templateId = findBase(store, () => true)?.templateId ?? createTemplateId();
-      const buildId = createTemplateId();
+      const buildId = randomUUID();
       const staging = join(templatesDir, `${STAGING_PREFIX}${buildId}`);
       const rootfs = join(staging, "rootfs");
       try {
@@ -76,7 +77,7 @@ export async function buildBase(options: BuildBaseOptions): Promise<ResolvedTemp
           createdAt: new Date().toISOString(),
           recipe: recipe.fingerprint,
         };
-        return store.publish(staging, build, { aliases: [BASE_ALIAS], tag: DEFAULT_TAG });
+        return await store.publish(staging, build, { aliases: [BASE_ALIAS], tags: [DEFAULT_TAG] });
       } finally {
         rmSync(staging, { recursive: true, force: true });
       }

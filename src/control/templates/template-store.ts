@@ -1,13 +1,27 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { InternalError, TemplateError } from "../../errors/error-classes.js";
-import { parseTemplateReference } from "./template-reference.js";
+import { join, resolve } from "node:path";
+import { InvalidArgumentError, TemplateError } from "../../errors/error-classes.js";
+import { changeTemplateIndex, type IndexEntry, readTemplateIndex, withoutTags, withTags } from "./template-index.js";
+import { DEFAULT_TAG, parseTemplateReference } from "./template-reference.js";
+
+/** What every sandbox of a template starts with. */
+export interface TemplateStart {
+  readonly envs: Readonly<Record<string, string>>;
+  /** Account of calls that name none; absent: the daemon's own default. */
+  readonly user?: string;
+  /** Directory of commands that name none; absent: the home of the user. */
+  readonly workdir?: string;
+  /** Runs from the start of a sandbox on. */
+  readonly startCommand?: string;
+  /** Ends with 0 once what `startCommand` runs is ready. */
+  readonly readyCommand?: string;
+}
 
 /** What `template.json` of a build says. */
 export interface TemplateBuild {
   readonly templateId: string;
   readonly buildId: string;
-  /** Host id that owns the files of root in `rootfs/`. */
+  /** Host id that owns the files of root in its layers. */
   readonly hostIdBase: number;
   /** Defaults of a sandbox that is made from it. */
   readonly cpuCount: number;
@@ -16,17 +30,25 @@ export interface TemplateBuild {
   readonly createdAt: string;
   /** Fingerprint of what it was built from; another one means that the build is out of date. */
   readonly recipe: string;
+  /** Directories of the layers relative to this file, lowest first. @defaultValue `["rootfs"]` */
+  readonly layers?: readonly string[];
+  readonly start?: TemplateStart;
 }
 
 /** A build that a reference leads to. */
 export interface ResolvedTemplate extends TemplateBuild {
   /** Names of the template; the first is the one that a user sees. */
   readonly aliases: readonly string[];
-  /** Directory with `rootfs/` and `template.json`. */
+  /** Directory with `template.json`. */
   readonly directory: string;
 }
 
-/** Templates on the disk: `<templateId>/<buildId>/{rootfs/,template.json}` and the table of names, `index.json`. */
+/** A template with its names. */
+export interface NamedTemplate extends IndexEntry {
+  readonly templateId: string;
+}
+
+/** Templates on the disk: `<templateId>/<buildId>/template.json` with layers, and the table of names, `index.json`. */
 export interface TemplateStore {
   /**
    * Find the build of a reference (`[namespace/]name[:tag]`, where the name is an alias or an id).
@@ -34,52 +56,47 @@ export interface TemplateStore {
    * @throws {@link InvalidArgumentError} not a reference; {@link TemplateError} unknown template or tag.
    */
   resolve(reference: string): ResolvedTemplate;
-  /** Every template with its default build, by first alias. */
+  /** Every template with its default build, in the order of their making. */
   list(): readonly ResolvedTemplate[];
-  /**
-   * Move a finished build into place and point `tag` of its template at it. A build that was there under the tag stays on the disk.
-   *
-   * @param stagedDirectory a directory on the same file system with `rootfs/`.
-   */
+  /** Every template, also one without a default build. */
+  templates(): readonly NamedTemplate[];
+  /** A template by alias or id. */
+  find(name: string): NamedTemplate | undefined;
+  /** Finished builds of a template. */
+  builds(templateId: string): readonly ResolvedTemplate[];
+  /** Move a finished build into place and point the tags of its template at it. Builds that were there before stay on the disk. */
   publish(
     stagedDirectory: string,
     build: TemplateBuild,
-    names: { readonly aliases: readonly string[]; readonly tag: string },
-  ): ResolvedTemplate;
-  /** Remove builds that no tag names, except those that `isUsed` claims. */
-  prune(isUsed: (build: { readonly templateId: string; readonly buildId: string }) => boolean): void;
+    names: { readonly aliases: readonly string[]; readonly tags: readonly string[] },
+  ): Promise<ResolvedTemplate>;
+  assignTags(templateId: string, tags: readonly string[], buildId: string): Promise<void>;
+  /** @throws {@link InvalidArgumentError} `default`; {@link TemplateError} the template has no such tag. */
+  removeTags(templateId: string, tags: readonly string[]): Promise<void>;
+  setPublic(templateId: string, isPublic: boolean): Promise<void>;
+  /** Forget a template; files that something stands on stay, see {@link TemplateStore.prune}. */
+  forget(templateId: string): Promise<void>;
+  /**
+   * Remove builds that no tag names and nothing stands on.
+   *
+   * @param used directories of layers that sandboxes have mounted.
+   * @param within only builds of this template.
+   */
+  prune(used: ReadonlySet<string>, within?: string): void;
+  /** Directories of the layers of every finished build. */
+  layersInUse(): ReadonlySet<string>;
 }
 
-interface IndexEntry {
-  readonly aliases: readonly string[];
-  /** Build id per tag. */
-  readonly tags: Readonly<Record<string, string>>;
+const TEMPLATE_ID = /^[a-z0-9]{20}$/;
+const BUILD_ID = /^[a-z0-9][a-z0-9-]{19,35}$/;
+
+/** Absolute directories of the layers of a build, lowest first. */
+export function layersOf(build: Pick<TemplateBuild, "layers">, directory: string): readonly string[] {
+  return (build.layers ?? ["rootfs"]).map((layer) => resolve(directory, layer));
 }
-
-type Index = Readonly<Record<string, IndexEntry>>;
-
-const INDEX_FILE = "index.json";
-const ID = /^[a-z0-9]{20}$/;
 
 /** Open the store in `templatesDir`; the directory may be missing as long as nothing is published. */
 export function createTemplateStore(templatesDir: string): TemplateStore {
-  const indexFile = join(templatesDir, INDEX_FILE);
-
-  const readIndex = (): Index => {
-    if (!existsSync(indexFile)) return {};
-    try {
-      return JSON.parse(readFileSync(indexFile, "utf8")) as Index;
-    } catch (cause) {
-      throw new InternalError(`The table of templates ${indexFile} cannot be read; move it away and run "abx setup".`, { cause });
-    }
-  };
-
-  const writeIndex = (index: Index): void => {
-    const staged = `${indexFile}.${process.pid}`;
-    writeFileSync(staged, `${JSON.stringify(index, null, 2)}\n`);
-    renameSync(staged, indexFile);
-  };
-
   const readBuild = (templateId: string, buildId: string, aliases: readonly string[]): ResolvedTemplate | undefined => {
     const directory = join(templatesDir, templateId, buildId);
     try {
@@ -90,51 +107,106 @@ export function createTemplateStore(templatesDir: string): TemplateStore {
     }
   };
 
+  const find = (name: string): NamedTemplate | undefined => {
+    const index = readTemplateIndex(templatesDir);
+    const found = Object.entries(index).find(([id, entry]) => id === name || entry.aliases.includes(name));
+    return found === undefined ? undefined : { templateId: found[0], ...found[1] };
+  };
+
+  const changeEntry = (templateId: string, change: (entry: IndexEntry) => IndexEntry): Promise<void> =>
+    changeTemplateIndex(templatesDir, (index) => {
+      const entry = index[templateId];
+      if (entry === undefined) throw new TemplateError(notFoundText(templateId));
+      return { ...index, [templateId]: change(entry) };
+    });
+
+  const buildIds = (templateId: string): string[] => {
+    const directory = join(templatesDir, templateId);
+    return existsSync(directory) ? readdirSync(directory).filter((name) => BUILD_ID.test(name)) : [];
+  };
+  const templateIds = (): string[] => (existsSync(templatesDir) ? readdirSync(templatesDir).filter((name) => TEMPLATE_ID.test(name)) : []);
+  const allBuilds = (): ResolvedTemplate[] =>
+    templateIds().flatMap((templateId) => buildIds(templateId).flatMap((buildId) => readBuild(templateId, buildId, []) ?? []));
+
   return {
+    find,
+
     resolve(reference) {
       const { name, tag, namespace } = parseTemplateReference(reference);
-      const index = readIndex();
-      const isNamed = ([id, entry]: [string, IndexEntry]) => id === name || entry.aliases.includes(name);
       // There are no namespaces on one machine, so a qualified name leads nowhere.
-      const found = namespace === undefined ? Object.entries(index).find(isNamed) : undefined;
+      const found = namespace === undefined ? find(name) : undefined;
       if (found === undefined) throw new TemplateError(notFoundText(reference));
-      const [templateId, { aliases, tags }] = found;
-      const buildId = Object.hasOwn(tags, tag) ? tags[tag] : undefined;
+      const buildId = Object.hasOwn(found.tags, tag) ? found.tags[tag] : undefined;
       if (buildId === undefined) throw new TemplateError(`tag '${tag}' does not exist for template '${name}'`);
-      const build = readBuild(templateId, buildId, aliases);
+      const build = readBuild(found.templateId, buildId, found.aliases);
       if (build === undefined) throw new TemplateError(notFoundText(reference));
       return build;
     },
 
     list() {
-      return Object.entries(readIndex()).flatMap(([templateId, { aliases, tags }]) => {
+      return Object.entries(readTemplateIndex(templatesDir)).flatMap(([templateId, { aliases, tags }]) => {
         const buildId = tags.default;
-        const build = buildId === undefined ? undefined : readBuild(templateId, buildId, aliases);
-        return build === undefined ? [] : [build];
+        return (buildId === undefined ? undefined : readBuild(templateId, buildId, aliases)) ?? [];
       });
     },
 
-    publish(stagedDirectory, build, { aliases, tag }) {
+    templates: () => Object.entries(readTemplateIndex(templatesDir)).map(([templateId, entry]) => ({ templateId, ...entry })),
+
+    builds(templateId) {
+      const aliases = find(templateId)?.aliases ?? [];
+      return buildIds(templateId).flatMap((buildId) => readBuild(templateId, buildId, aliases) ?? []);
+    },
+
+    async publish(stagedDirectory, build, { aliases, tags }) {
       writeFileSync(join(stagedDirectory, "template.json"), `${JSON.stringify(build, null, 2)}\n`);
       const directory = join(templatesDir, build.templateId, build.buildId);
       mkdirSync(join(templatesDir, build.templateId), { recursive: true, mode: 0o711 });
       renameSync(stagedDirectory, directory);
-      const index = readIndex();
-      const before = index[build.templateId];
-      const allAliases = [...new Set([...aliases, ...(before?.aliases ?? [])])];
-      writeIndex({ ...index, [build.templateId]: { aliases: allAliases, tags: { ...before?.tags, [tag]: build.buildId } } });
-      return { ...build, aliases: allAliases, directory };
+      await changeTemplateIndex(templatesDir, (index) => ({
+        ...index,
+        [build.templateId]: withTags(index[build.templateId], tags, build.buildId, aliases),
+      }));
+      return { ...build, aliases: find(build.templateId)?.aliases ?? aliases, directory };
     },
 
-    prune(isUsed) {
-      if (!existsSync(templatesDir)) return;
-      const index = readIndex();
-      for (const templateId of readdirSync(templatesDir).filter((name) => ID.test(name))) {
-        const tagged = new Set(Object.values(index[templateId]?.tags ?? {}));
-        for (const buildId of readdirSync(join(templatesDir, templateId))) {
-          if (tagged.has(buildId) || isUsed({ templateId, buildId })) continue;
-          rmSync(join(templatesDir, templateId, buildId), { recursive: true, force: true });
-        }
+    assignTags: (templateId, tags, buildId) => changeEntry(templateId, (entry) => withTags(entry, tags, buildId, [])),
+
+    async removeTags(templateId, tags) {
+      if (tags.includes(DEFAULT_TAG)) throw new InvalidArgumentError(`tag '${DEFAULT_TAG}' cannot be removed; give it to another build`);
+      await changeEntry(templateId, (entry) => {
+        const missing = tags.find((tag) => !Object.hasOwn(entry.tags, tag));
+        if (missing !== undefined)
+          throw new TemplateError(`tag '${missing}' does not exist for template '${entry.aliases[0] ?? templateId}'`);
+        return withoutTags(entry, tags);
+      });
+    },
+
+    setPublic: (templateId, isPublic) => changeEntry(templateId, (entry) => ({ ...entry, isPublic })),
+
+    async forget(templateId) {
+      await changeTemplateIndex(templatesDir, (index) => Object.fromEntries(Object.entries(index).filter(([id]) => id !== templateId)));
+    },
+
+    layersInUse: () => new Set(allBuilds().flatMap((build) => layersOf(build, build.directory))),
+
+    prune(used, within) {
+      const index = readTemplateIndex(templatesDir);
+      for (;;) {
+        // What a build stands on is free only after that build, hence the rounds.
+        const builds = allBuilds();
+        const removable = builds.filter(({ templateId, buildId, directory }) => {
+          const isTagged = Object.values(index[templateId]?.tags ?? {}).includes(buildId);
+          if (isTagged || (within !== undefined && within !== templateId)) return false;
+          const others = builds.filter((other) => other.directory !== directory);
+          const isBase = others.some((other) => layersOf(other, other.directory).some((layer) => layer.startsWith(`${directory}/`)));
+          return !isBase && ![...used].some((layer) => layer.startsWith(`${directory}/`));
+        });
+        for (const { directory } of removable) rmSync(directory, { recursive: true, force: true });
+        if (removable.length === 0) break;
+      }
+      for (const templateId of within === undefined ? templateIds() : [within]) {
+        const directory = join(templatesDir, templateId);
+        if (existsSync(directory) && readdirSync(directory).length === 0) rmSync(directory, { recursive: true });
       }
     },
   };

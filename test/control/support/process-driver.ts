@@ -72,7 +72,12 @@ export class ProcessDriver implements Driver {
   }
 
   #toInstance(id: string): Instance {
-    return { id, connect: (options) => openSocket({ path: this.#socketOf(id), ...options }), destroy: () => this.#destroy(id), harvest: () => Promise.reject(new Error("a plain process has no layer of its own")) };
+    return {
+      id,
+      connect: (options) => openSocket({ path: this.#socketOf(id), ...options }),
+      destroy: () => this.#destroy(id),
+      harvest: () => Promise.reject(new Error("a plain process has no layer of its own")),
+    };
   }
 
   async #destroy(id: string): Promise<void> {

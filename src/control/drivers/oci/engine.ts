@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { AlreadyExistsError, FailedPreconditionError, InvalidArgumentError } from "../../../errors/error-classes.js";
 import type { InstanceSpec } from "../driver.js";
 import { createBundle, type HostFacts } from "./bundle.js";
@@ -11,10 +11,11 @@ import type { EngineConfig, EngineInfo, FoundSandbox } from "./helper-protocol.j
 import { readHostFacts } from "./host-facts.js";
 import { findIdRange, ID_RANGE_SIZE, type IdRange } from "./id-range.js";
 import { openListeningSocket } from "./listening-socket.js";
+import { moveTree } from "./move-tree.js";
 import { isDeadProbe, probeRuntime } from "./probe-runtime.js";
 import { runContainer } from "./run-container.js";
 import { findRuntimes, ProbeCache, type RuntimeProbe } from "./runtime-probe.js";
-import { removeTree, writeSandboxFiles } from "./sandbox-files.js";
+import { cleanUpper, removeTree, writeSandboxFiles } from "./sandbox-files.js";
 import { type LoadedSeccomp, loadSeccomp } from "./seccomp.js";
 import { socketFile } from "./socket-file.js";
 
@@ -104,6 +105,20 @@ export class OciEngine {
     return destruction;
   }
 
+  /** As {@link destroy}, but the writable layer is moved to `target`, which must not exist; false when there was nothing in it. */
+  async harvest(id: string, target: string): Promise<boolean> {
+    assertId(id);
+    let isFilled = false;
+    await this.#destroys.run(async () => {
+      const directory = this.#sandboxDir(id);
+      await destroyCgroup(this.#cgroups, this.#cgroupPath(id));
+      isFilled = cleanUpper(directory);
+      if (isFilled) await moveTree(join(directory, "upper"), target);
+      await this.#remove(id);
+    });
+    return isFilled;
+  }
+
   /** Everything that exists of any sandbox: its directory, socket, cgroup or runtime state. Creations under way are left out. */
   list(): FoundSandbox[] {
     const { sandboxesDir, socketsDir, stateDir } = this.#config;
@@ -124,7 +139,7 @@ export class OciEngine {
 
   async #start({ id, templateDir, limits }: InstanceSpec, runtime: RuntimeProbe, directory: string): Promise<void> {
     const { socketsDir, stateDir, runtimeDir } = this.#config;
-    const hostIdBase = readHostIdBase(templateDir);
+    const { hostIdBase, lowerDirs } = readTemplate(templateDir);
     const spec = createBundle({
       id,
       idRange: { base: hostIdBase, size: ID_RANGE_SIZE },
@@ -134,7 +149,7 @@ export class OciEngine {
       host: this.#host,
       seccomp: this.#seccomp.filter,
     });
-    writeSandboxFiles(directory, { id, lowerDir: join(templateDir, "rootfs"), runtimeDir, hostIdBase, spec });
+    writeSandboxFiles(directory, { id, lowerDirs, runtimeDir, hostIdBase, spec });
     const socket = await openListeningSocket(socketFile(socketsDir, id));
     try {
       await runContainer({
@@ -209,14 +224,20 @@ function assertId(id: string): void {
 }
 
 /** The ids that own the files of the template are the ids of its sandboxes. */
-function readHostIdBase(templateDir: string): number {
+function readTemplate(templateDir: string): { readonly hostIdBase: number; readonly lowerDirs: readonly string[] } {
   try {
-    const { hostIdBase } = JSON.parse(readFileSync(join(templateDir, "template.json"), "utf8")) as { readonly hostIdBase?: unknown };
-    if (typeof hostIdBase === "number" && hostIdBase >= ID_RANGE_SIZE) return hostIdBase;
+    const { hostIdBase, layers = ["rootfs"] } = JSON.parse(readFileSync(join(templateDir, "template.json"), "utf8")) as {
+      readonly hostIdBase?: unknown;
+      readonly layers?: readonly string[];
+    };
+    const lowerDirs = layers.map((layer) => resolve(templateDir, layer));
+    if (typeof hostIdBase === "number" && hostIdBase >= ID_RANGE_SIZE && lowerDirs.every((layer) => existsSync(layer))) {
+      return { hostIdBase, lowerDirs };
+    }
   } catch {
     // Said below.
   }
-  throw new FailedPreconditionError(`the template in ${templateDir} is incomplete; run "abx setup" to build it again`);
+  throw new FailedPreconditionError(`the template in ${templateDir} is incomplete; build it again, base with "abx setup"`);
 }
 
 function toNoRuntimeText(probes: readonly RuntimeProbe[]): string {

@@ -39,6 +39,7 @@ export interface EngineCalls {
   open: { readonly params: EngineConfig; readonly result: EngineInfo };
   create: { readonly params: InstanceSpec; readonly result: null };
   destroy: { readonly params: { readonly id: string }; readonly result: null };
+  harvest: { readonly params: { readonly id: string; readonly target: string }; readonly result: boolean };
   list: { readonly params: null; readonly result: readonly FoundSandbox[] };
 }
 

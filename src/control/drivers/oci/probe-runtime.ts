@@ -51,7 +51,7 @@ export async function probeRuntime(
       args: ["/usr/bin/true"],
       extraMounts: [{ destination: "/usr", type: "bind", source: "/usr", options: ["rbind", "ro", "nosuid", "nodev"] }],
     });
-    writeSandboxFiles(directory, { id, lowerDir: template, runtimeDir: parts.runtimeDir, hostIdBase: parts.idRange.base, spec });
+    writeSandboxFiles(directory, { id, lowerDirs: [template], runtimeDir: parts.runtimeDir, hostIdBase: parts.idRange.base, spec });
     await runContainer({ id, runtimePath: path, stateDir, bundleDir: directory, isForeground: true });
     return { name, path, version };
   } catch (error) {

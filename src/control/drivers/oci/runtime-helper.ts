@@ -32,6 +32,8 @@ async function answer(request: HelperRequest): Promise<HelperResponse> {
     case "destroy":
       await opened().destroy(request.params.id);
       return { callId, result: null };
+    case "harvest":
+      return { callId, result: await opened().harvest(request.params.id, request.params.target) };
     case "list":
       return { callId, result: opened().list() };
   }

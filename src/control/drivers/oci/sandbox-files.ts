@@ -1,5 +1,16 @@
 import { spawn } from "node:child_process";
-import { chmodSync, chownSync, mkdirSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { InternalError } from "../../../errors/error-classes.js";
 import { ROOTFS_DIR } from "./bundle.js";
@@ -8,14 +19,15 @@ import type { OciSpec } from "./oci-spec.js";
 /** What a sandbox's directory is made from. */
 export interface SandboxFiles {
   readonly id: string;
-  /** Root file system of the template; owned by the sandbox's ids. */
-  readonly lowerDir: string;
+  /** Layers of the template, lowest first; owned by the sandbox's ids. */
+  readonly lowerDirs: readonly string[];
   readonly runtimeDir: string;
   readonly hostIdBase: number;
   readonly spec: OciSpec;
 }
 
-const LOWER_LINK = "lower";
+/** `l0` is the lowest layer; short, because all names together must fit one mount option. */
+const LOWER_LINK = /^l\d+$/;
 const RUNTIME_LINK = "runtime";
 
 /**
@@ -24,11 +36,11 @@ const RUNTIME_LINK = "runtime";
  * The directory belongs to root and the group of the sandbox's root, 0710: the runtime passes with the sandbox's ids, other users of
  * this machine do not.
  */
-export function writeSandboxFiles(directory: string, { id, lowerDir, runtimeDir, hostIdBase, spec }: SandboxFiles): void {
+export function writeSandboxFiles(directory: string, { id, lowerDirs, runtimeDir, hostIdBase, spec }: SandboxFiles): void {
   mkdirSync(directory, { mode: 0o700 });
   chownSync(directory, 0, hostIdBase);
   chmodSync(directory, 0o710);
-  symlinkSync(lowerDir, join(directory, LOWER_LINK));
+  for (const [index, lowerDir] of lowerDirs.entries()) symlinkSync(lowerDir, join(directory, `l${index}`));
   symlinkSync(runtimeDir, join(directory, RUNTIME_LINK));
   mkdirSync(join(directory, "work"), { mode: 0o700 });
   mkdirSync(join(directory, ROOTFS_DIR), { mode: 0o700 });
@@ -49,9 +61,36 @@ export function usedRuntimeDir(directory: string): string | undefined {
   return readLink(join(directory, RUNTIME_LINK));
 }
 
-/** Root file system of the template that a sandbox stands on; `undefined` when it is not a whole sandbox. */
-export function usedLowerDir(directory: string): string | undefined {
-  return readLink(join(directory, LOWER_LINK));
+/** Layers of the template that a sandbox stands on, lowest first; empty when it is not a whole sandbox. */
+export function usedLowerDirs(directory: string): string[] {
+  return lowerLinks(directory).flatMap((name) => readLink(join(directory, name)) ?? []);
+}
+
+/** Value of the overlay's mount option `lowerdir`, relative to the sandbox directory: the highest layer comes first. */
+export function lowerOption(directory: string): string {
+  return lowerLinks(directory).reverse().join(":");
+}
+
+/**
+ * Take the writable layer of a sandbox without processes for a layer of a template: the files that every sandbox gets anew are left out.
+ *
+ * @returns false when nothing else was changed.
+ */
+export function cleanUpper(directory: string): boolean {
+  const upper = join(directory, "upper");
+  const etc = join(upper, "etc");
+  // The guest may have put a link in the place of the directory.
+  if (lstatSync(etc, { throwIfNoEntry: false })?.isDirectory()) {
+    for (const name of ["hostname", "hosts"]) rmSync(join(etc, name), { recursive: true, force: true });
+    if (readdirSync(etc).length === 0) rmdirSync(etc);
+  }
+  return readdirSync(upper).length > 0;
+}
+
+function lowerLinks(directory: string): string[] {
+  return readdirSync(directory)
+    .filter((name) => LOWER_LINK.test(name))
+    .sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)));
 }
 
 /**
