@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { mkdir, rename, writeFile } from "node:fs/promises";
-import { cpus, release, totalmem } from "node:os";
+import { cpus, loadavg, release, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { type StartedPlatform, startTestPlatform } from "../test/support/test-platform.js";
 import type { BenchValue, Measurement, StartPlatform } from "./measurement.js";
@@ -13,6 +13,10 @@ const MEASUREMENTS: readonly Measurement[] = [createWarm, createCold, runTrue, i
 const RESULTS = fileURLToPath(new URL("results/latest.json", import.meta.url));
 
 const wanted = process.argv.slice(2);
+/** One-minute load before anything was measured; above the number of processors the numbers are those of a busy machine. */
+const loadBefore = Math.round((loadavg()[0] ?? 0) * 10) / 10;
+if (loadBefore > cpus().length)
+  process.stderr.write(`this machine is busy (load ${loadBefore} on ${cpus().length} processors): expect worse numbers\n`);
 const values: BenchValue[] = [];
 for (const measurement of MEASUREMENTS.filter(({ name }) => wanted.length === 0 || wanted.some((word) => name.includes(word)))) {
   process.stderr.write(`measuring ${measurement.name}\n`);
@@ -57,7 +61,7 @@ async function writeResults(rows: readonly BenchValue[]): Promise<void> {
   const results: Record<string, unknown> = {
     measuredAt: new Date().toISOString(),
     commit: execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim(),
-    machine: { cpus: cpus().length, memoryMib: Math.round(totalmem() / 2 ** 20), kernel: release(), node: process.version },
+    machine: { cpus: cpus().length, memoryMib: Math.round(totalmem() / 2 ** 20), kernel: release(), node: process.version, loadBefore },
   };
   for (const { key, value } of rows) {
     const [name = key, part] = key.split(".");
