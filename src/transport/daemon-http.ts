@@ -4,7 +4,7 @@ import { SandboxError } from "../errors/sandbox-error.js";
 import { Deadline } from "./deadline.js";
 import type { HttpBody, HttpClient, HttpResponse } from "./http.js";
 import type { SafeLogger } from "./logger.js";
-import { sendWithRetry } from "./retry.js";
+import { NO_STATUSES, sendWithRetry } from "./retry.js";
 import { type CallContext, errorFromResponse, optionsOf, toSandboxGoneError } from "./wire-errors.js";
 
 /** How to reach the HTTP endpoints of one daemon. */
@@ -74,7 +74,7 @@ export class DaemonHttp {
           signal: deadline.signal,
           isIdempotent: request.method === "GET",
         },
-        { retries: isStreamed ? 0 : retries, isResilient: false },
+        { retries: isStreamed ? 0 : retries, statuses: NO_STATUSES },
         deadline.endsAtMs,
       );
       logger.info("request", { operation: request.operation, status: response.status, sandboxId });

@@ -7,7 +7,7 @@ import { VERSION } from "../shared/version.js";
 import { Deadline } from "./deadline.js";
 import type { HttpClient } from "./http.js";
 import type { SafeLogger } from "./logger.js";
-import { sendWithRetry } from "./retry.js";
+import { GATEWAY_STATUSES, sendWithRetry } from "./retry.js";
 import { type CallContext, errorFromResponse, optionsOf } from "./wire-errors.js";
 
 /** How to reach the control plane. */
@@ -103,7 +103,7 @@ async function exchange(
       signal: deadline.signal,
       isIdempotent: options.isIdempotent,
     },
-    { retries: rest.retries },
+    { retries: rest.retries, statuses: GATEWAY_STATUSES },
     deadline.endsAtMs,
   );
   const { pathname } = new URL(request.url);

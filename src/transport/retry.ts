@@ -5,8 +5,8 @@ import type { HttpClient, HttpRequest, HttpResponse } from "./http.js";
 export interface RetryPolicy {
   /** Most repetitions. */
   readonly retries: number;
-  /** Send idempotent requests again after a lost connection or 502, 503, 504. @defaultValue true */
-  readonly isResilient?: boolean;
+  /** Statuses after which an idempotent request is sent again. */
+  readonly statuses: readonly number[];
 }
 
 const FIRST_PAUSE_MS = 100;
@@ -14,13 +14,17 @@ const MAX_PAUSE_MS = 5_000;
 /** Bound of all waits together where the request itself has no time limit. */
 const WAIT_BUDGET_MS = 60_000;
 const MAX_RETRY_AFTER_SECONDS = 2_147_483;
-const RETRIED_STATUSES: readonly number[] = [502, 503, 504];
+
+/** Policy statuses of the control plane, where each of these passes. */
+export const GATEWAY_STATUSES: readonly number[] = [502, 503, 504];
+/** Policy statuses of a daemon: none, since 502 says there that the sandbox is gone for good. */
+export const NO_STATUSES: readonly number[] = [];
 
 /**
  * Send one request until it has a final answer.
  *
  * 429 with a whole-second `Retry-After` is waited for and repeated whatever the method is, since such a request was not
- * carried out. Lost connections and 502, 503, 504 repeat idempotent requests only, after a jittered pause. A wait that would
+ * carried out. Lost connections and the policy's statuses repeat idempotent requests only, after a jittered pause. A wait that would
  * pass `endsAtMs` is not begun.
  */
 export async function sendWithRetry(
@@ -57,8 +61,8 @@ function pauseBeforeNext(
   attempt: number,
 ): number | undefined {
   if (response?.status === 429) return parseRetryAfterMs(response.header("retry-after"));
-  if (!request.isIdempotent || policy.isResilient === false) return undefined;
-  const isTransient = response === undefined ? failure instanceof ConnectionError : RETRIED_STATUSES.includes(response.status);
+  if (!request.isIdempotent) return undefined;
+  const isTransient = response === undefined ? failure instanceof ConnectionError : policy.statuses.includes(response.status);
   if (!isTransient) return undefined;
   const backoffMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt);
   return parseRetryAfterMs(response?.header("retry-after")) ?? backoffMs * (0.5 + Math.random() / 2);

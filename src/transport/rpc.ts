@@ -17,7 +17,7 @@ import { Deadline } from "./deadline.js";
 import { COMPRESSED_FLAG, END_STREAM_FLAG, EnvelopeReader, encodeEnvelope } from "./envelope.js";
 import type { HttpClient, HttpResponse } from "./http.js";
 import type { SafeLogger } from "./logger.js";
-import { sendWithRetry } from "./retry.js";
+import { NO_STATUSES, sendWithRetry } from "./retry.js";
 import { type CallContext, errorFromConnect, errorFromResponse, optionsOf, toConnectCode, toSandboxGoneError } from "./wire-errors.js";
 
 /** How to reach one daemon. */
@@ -110,7 +110,7 @@ async function callUnary<I extends DescMessage, O extends DescMessage>(
       signal: deadline.signal,
       isIdempotent: options.isIdempotent,
     };
-    const response = await sendWithRetry(client.http, request, { retries: client.retries, isResilient: true }, deadline.endsAtMs);
+    const response = await sendWithRetry(client.http, request, { retries: client.retries, statuses: NO_STATUSES }, deadline.endsAtMs);
     client.logger.info("rpc", { method: method.name, status: response.status, sandboxId: client.sandboxId });
     if (response.status !== 200) throw await errorFromResponse(response, context, deadline.signal);
     return parse(client, method.output, await response.bytes(), context);
@@ -157,7 +157,10 @@ async function openStream<I extends DescMessage, O extends DescMessage>(
     return {
       first: first.value,
       rest: untilReleased(client, messages, context, deadline, release),
-      cancel: (reason) => deadline.abort(reason),
+      cancel: (reason) => {
+        deadline.abort(reason);
+        release();
+      },
     };
   } catch (error) {
     release();

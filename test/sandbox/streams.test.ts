@@ -254,3 +254,29 @@ describe("streams of a command", () => {
     }
   });
 });
+
+describe("repeated calls", () => {
+  it("a daemon's idempotent call is sent again after a lost connection, a gone sandbox is not asked again", async () => {
+    let count = 0;
+    await using server = await openWireServer((req, res) => {
+      count += 1;
+      if (count === 1) return void req.socket.destroy();
+      sendJson(res, 200, { entry: { name: "x" } });
+    });
+    const parts = await openParts(server.url, { isBinary: false });
+    expect(await parts.files.exists("x")).toBe(true);
+    expect(count).toBe(2);
+    await using gone = await openWireServer((_req, res) => sendJson(res, 502, { code: 502, message: "The sandbox was not found" }));
+    await expect((await openParts(gone.url, { isBinary: false })).files.exists("x")).rejects.toMatchObject({ timeout: "sandbox" });
+    expect(gone.requests).toHaveLength(1);
+  });
+
+  it("input and commands are sent at most once", async () => {
+    await using server = await openWireServer((req) => void req.socket.destroy());
+    const parts = await openParts(server.url, { isBinary: false });
+    await expect(parts.commands.sendStdin(7, "x")).rejects.toMatchObject({ name: "ConnectionError" });
+    await expect(parts.commands.run("x")).rejects.toMatchObject({ name: "ConnectionError" });
+    expect(server.requests.filter((request) => request.includes("SendInput"))).toHaveLength(1);
+    expect(server.requests.filter((request) => request.includes("Start"))).toHaveLength(1);
+  });
+});
