@@ -123,6 +123,7 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
     writePrivateFile(paths.platformFile, `${JSON.stringify(info, null, 2)}\n`);
     cleanup.defer(() => rmSync(paths.platformFile, { force: true }));
     pool.start();
+    setImmediate(() => rest.warmUp());
     logger.info("platform.started", { port, pid: process.pid, poolSize: settings.poolSize });
     return { info, closed, close };
   } catch (error) {

@@ -26,6 +26,8 @@ export interface WarmPoolOptions {
 }
 
 const READY_TIMEOUT_MS = 15_000;
+/** How often a fill waits for creations under way; a steady stream of them must not keep the pool empty. */
+const MAX_DEFERRALS = 3;
 /** After a failed fill (no template yet, no runtime) the next try waits this long. */
 const RETRY_MS = 30_000;
 
@@ -41,6 +43,7 @@ export class WarmPool {
   readonly #owned = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #filling: Promise<void> | undefined;
+  #deferrals = 0;
   #isClosed = false;
 
   constructor(options: WarmPoolOptions) {
@@ -80,9 +83,9 @@ export class WarmPool {
   }
 
   #schedule(delayMs: number): void {
-    if (this.#isClosed || this.#options.size === 0) return;
-    clearTimeout(this.#timer);
+    if (this.#isClosed || this.#options.size === 0 || this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {
+      this.#timer = undefined;
       this.#filling ??= this.#fill().finally(() => {
         this.#filling = undefined;
       });
@@ -95,10 +98,12 @@ export class WarmPool {
       const build = templates.resolve(template);
       await this.#dropOtherBuilds(build.buildId);
       while (!this.#isClosed && this.#ready.length < size) {
-        if (isBusy()) {
+        if (isBusy() && this.#deferrals < MAX_DEFERRALS) {
+          this.#deferrals++;
           this.#schedule(refillDelayMs);
           return;
         }
+        this.#deferrals = 0;
         await this.#add(build);
       }
     } catch (error) {
@@ -115,8 +120,9 @@ export class WarmPool {
       instance = await this.#options.driver.create({ id, templateDir: build.dir, limits: build.limits });
       if (!(await isDaemonAlive(instance, READY_TIMEOUT_MS))) throw new Error(`the daemon of pool entry "${id}" did not answer`);
     } catch (error) {
-      await instance?.destroy();
+      // Given up in any case, so that the reaper takes what cannot be destroyed now.
       this.#owned.delete(id);
+      await instance?.destroy();
       throw error;
     }
     const entry: Warm = { instance, buildId: build.buildId, lifeline: new Lifeline(instance, () => this.#replaceDead(id)) };

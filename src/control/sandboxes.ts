@@ -56,6 +56,7 @@ export class Sandboxes {
   readonly #starting = new Map<string, { readonly cancel: AbortController; readonly settled: Promise<unknown> }>();
   readonly #deadlines = new DeadlineQueue((id) => this.#expire(id));
   #isClosing = false;
+  #isAdopted = false;
 
   constructor(parts: SandboxesParts) {
     this.#parts = parts;
@@ -160,21 +161,31 @@ export class Sandboxes {
 
   /** Take over the instances that an earlier platform left running, and bury the rest. */
   async adopt(): Promise<void> {
-    const { store, driver } = this.#parts;
+    const { store, driver, pool } = this.#parts;
     const left = new Map((await driver.list()).map((entry) => [entry.instance.id, entry]));
     const records = new Map(store.all().map((record) => [record.id, record]));
-    await Promise.all([...left.values()].map(({ instance, isRunning }) => this.#adoptOne(instance, isRunning, records.get(instance.id))));
-    for (const id of records.keys()) if (!left.has(id)) store.delete(id);
+    const isOurs = (id: string) => this.owns(id) || pool.owns(id);
+    await Promise.all(
+      [...left.values()]
+        .filter(({ instance }) => !isOurs(instance.id))
+        .map(({ instance, isRunning }) => this.#adoptOne(instance, isRunning, records.get(instance.id))),
+    );
+    for (const id of records.keys()) if (!left.has(id) && !isOurs(id)) store.delete(id);
+    this.#isAdopted = true;
   }
 
-  /** Destroy what no record owns and try again what could not be destroyed before. */
+  /** Destroy what no record owns, try again what could not be destroyed before, and adopt where the start could not. */
   async reap(): Promise<void> {
     const { driver, pool, logger } = this.#parts;
+    if (!this.#isAdopted) {
+      await this.adopt();
+      return;
+    }
     for (const { instance } of await driver.list()) {
       const live = this.#live.get(instance.id);
       if (live === undefined ? this.owns(instance.id) || pool.owns(instance.id) : !live.link.isSevered) continue;
       logger.warn("reaper.destroy", { sandboxId: instance.id });
-      await this.#bury(instance);
+      await this.#buryOrLeave(instance);
     }
   }
 
@@ -219,7 +230,7 @@ export class Sandboxes {
       lifeline = undefined;
       logger.warn("sandbox.create_failed", { sandboxId: id, message: messageOf(error) });
       if (instance === undefined) store.delete(id);
-      else await this.#bury(instance);
+      else await this.#buryOrLeave(instance);
       throw error;
     }
   }
@@ -243,7 +254,7 @@ export class Sandboxes {
       return;
     }
     this.#parts.logger.info("sandbox.buried", { sandboxId: instance.id, hadRecord: record !== undefined });
-    await this.#bury(instance);
+    await this.#buryOrLeave(instance);
   }
 
   /** Record of a sandbox that allows `call`. */
@@ -286,6 +297,15 @@ export class Sandboxes {
     live.link.sever();
     this.#parts.logger.info("sandbox.ended", { sandboxId: id, cause });
     await this.#bury(live.instance);
+  }
+
+  /** What cannot be destroyed now is left to the reaper. */
+  async #buryOrLeave(instance: Instance): Promise<void> {
+    try {
+      await this.#bury(instance);
+    } catch (error) {
+      this.#parts.logger.error("sandbox.destroy_failed", { sandboxId: instance.id, message: messageOf(error) });
+    }
   }
 
   /** A record outlives a destruction that failed, so that the reaper tries again. */

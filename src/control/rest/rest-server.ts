@@ -33,11 +33,17 @@ type AnyHandler = (request: object) => AnyAnswer | Promise<AnyAnswer>;
 /** Serves the operations of the contract; every failure is an answer with the error body of the contract. */
 export class RestServer {
   readonly #options: RestServerOptions;
-  readonly #router = new Router(readOperations());
+  readonly #operations = readOperations();
+  readonly #router = new Router(this.#operations);
   readonly #validator = new ContractValidator();
 
   constructor(options: RestServerOptions) {
     this.#options = options;
+  }
+
+  /** Do ahead what the first creation would wait for. */
+  warmUp(): void {
+    for (const operation of this.#operations) if (operation.id === "createSandboxV2") this.#validator.prepare(operation);
   }
 
   /** Answer one request; never rejects. */

@@ -50,6 +50,11 @@ export class ContractValidator {
       throw new InternalError(`the answer ${status} of ${operation.id} breaks the contract: ${describe(validate.errors?.[0], "body")}`);
   }
 
+  /** Compile the schemas of an operation ahead of its first call, which they would slow down by some 50 ms. */
+  prepare({ bodyPointer }: ContractOperation): void {
+    if (bodyPointer !== undefined) this.#compileBody(bodyPointer);
+  }
+
   #compileBody(pointer: string): ValidateFunction {
     const known = this.#compiled.get(pointer);
     if (known !== undefined) return known;
