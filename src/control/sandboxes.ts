@@ -1,10 +1,10 @@
-import { randomBytes } from "node:crypto";
 import { FailedPreconditionError, ServiceBusyError } from "../errors/error-classes.js";
 import { initDaemon, isDaemonAlive } from "./daemon-client.js";
 import { DeadlineQueue } from "./deadline-queue.js";
 import type { Driver, Instance } from "./drivers/driver.js";
 import { Lifeline } from "./lifeline.js";
 import { type Logger, messageOf } from "./logger.js";
+import { createRecord, type NewSandbox, toDaemonInit } from "./new-sandbox.js";
 import type { WarmPool } from "./pool.js";
 import { createSandboxId } from "./sandbox-id.js";
 import { SandboxLink } from "./sandbox-link.js";
@@ -13,22 +13,9 @@ import { assertAllowed, type SandboxCall, verdictOf } from "./state-machine.js";
 import type { ListFilter, ListQuery, Store } from "./store.js";
 import type { StartTemplate, TemplateResolver } from "./template-resolver.js";
 
-/** Wire version of the daemon that this platform puts into every sandbox. */
-export const ENVD_VERSION = "0.6.13";
-
 /** How long a daemon may take from its start to its first answer. */
 const INIT_TIMEOUT_MS = 15_000;
 const ADOPT_TIMEOUT_MS = 5_000;
-
-/** A sandbox to create. */
-export interface NewSandbox {
-  readonly template: string;
-  readonly timeoutMs: number;
-  readonly isSecure: boolean;
-  readonly metadata: Readonly<Record<string, string>>;
-  readonly envs: Readonly<Record<string, string>>;
-  readonly allowInternetAccess: boolean | undefined;
-}
 
 /** A running sandbox, as the edge needs it. */
 export interface LiveSandbox {
@@ -217,7 +204,7 @@ export class Sandboxes {
     try {
       instance ??= await driver.create({ id, templateDir: template.dir, limits: template.limits });
       signal.throwIfAborted();
-      await initDaemon(instance, toInit(draft), INIT_TIMEOUT_MS);
+      await initDaemon(instance, toDaemonInit(draft), INIT_TIMEOUT_MS);
       signal.throwIfAborted();
       const startedAt = new Date();
       const record: SandboxRecord = { ...draft, state: "running", startedAt, endAt: new Date(startedAt.getTime() + request.timeoutMs) };
@@ -314,35 +301,4 @@ export class Sandboxes {
     this.#live.delete(instance.id);
     this.#parts.store.delete(instance.id);
   }
-}
-
-function createRecord(id: string, request: NewSandbox, template: StartTemplate): SandboxRecord {
-  const now = new Date();
-  return {
-    id,
-    templateId: template.templateId,
-    buildId: template.buildId,
-    alias: template.alias,
-    state: "starting",
-    startedAt: now,
-    endAt: new Date(now.getTime() + request.timeoutMs),
-    createdTimeoutMs: request.timeoutMs,
-    onTimeout: "kill",
-    metadata: request.metadata,
-    envs: request.envs,
-    accessToken: request.isSecure ? randomBytes(32).toString("hex") : undefined,
-    allowInternetAccess: request.allowInternetAccess,
-    limits: template.limits,
-    diskSizeMb: template.diskSizeMb,
-    envdVersion: ENVD_VERSION,
-  };
-}
-
-function toInit(record: SandboxRecord) {
-  return {
-    sandboxId: record.id,
-    templateId: record.templateId,
-    accessToken: record.accessToken,
-    envVars: record.envs,
-  };
 }

@@ -1,6 +1,6 @@
 import type { components } from "../../../gen/openapi/lifecycle.js";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
-import type { NewSandbox } from "../sandboxes.js";
+import type { NewSandbox } from "../new-sandbox.js";
 import { filledIn } from "./filled-in.js";
 
 type Wire = components["schemas"];

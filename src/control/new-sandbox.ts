@@ -1,0 +1,50 @@
+import { randomBytes } from "node:crypto";
+import type { DaemonInit } from "./daemon-client.js";
+import type { SandboxRecord } from "./sandbox-record.js";
+import type { StartTemplate } from "./template-resolver.js";
+
+/** Wire version of the daemon that this platform puts into every sandbox. */
+export const ENVD_VERSION = "0.6.13";
+
+/** A sandbox to create. */
+export interface NewSandbox {
+  readonly template: string;
+  readonly timeoutMs: number;
+  readonly isSecure: boolean;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly envs: Readonly<Record<string, string>>;
+  readonly allowInternetAccess: boolean | undefined;
+}
+
+/** The record of a sandbox that is about to start. */
+export function createRecord(id: string, request: NewSandbox, template: StartTemplate): SandboxRecord {
+  const now = new Date();
+  return {
+    id,
+    templateId: template.templateId,
+    buildId: template.buildId,
+    alias: template.alias,
+    state: "starting",
+    startedAt: now,
+    endAt: new Date(now.getTime() + request.timeoutMs),
+    createdTimeoutMs: request.timeoutMs,
+    onTimeout: "kill",
+    metadata: request.metadata,
+    envs: request.envs,
+    accessToken: request.isSecure ? randomBytes(32).toString("hex") : undefined,
+    allowInternetAccess: request.allowInternetAccess,
+    limits: template.limits,
+    diskSizeMb: template.diskSizeMb,
+    envdVersion: ENVD_VERSION,
+  };
+}
+
+/** What the daemon of a sandbox has to know. */
+export function toDaemonInit(record: SandboxRecord): DaemonInit {
+  return {
+    sandboxId: record.id,
+    templateId: record.templateId,
+    accessToken: record.accessToken,
+    envVars: record.envs,
+  };
+}
