@@ -2,12 +2,12 @@ import { constants, fchownSync, fstatSync, type Stats } from "node:fs";
 import { copyFile, type FileHandle, lstat, open, realpath, rename, stat, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
+import { FileWriter } from "../../shared/file-writer-node.js";
 import { ensureDirectory } from "../filesystem/directories.js";
 import type { FileContext } from "../filesystem/file-context.js";
 import { errnoCode, fileError } from "../filesystem/file-error.js";
 import { stagedPath } from "../filesystem/staged-name.js";
 import type { User } from "../user-database.js";
-import { FileWriter } from "./file-writer.js";
 
 /** Bodies up to this size are complete in memory before the target is touched. */
 const SMALL_BYTES = 1024 * 1024;
