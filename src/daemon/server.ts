@@ -6,7 +6,6 @@ import { allowAnyOrigin, answerPreflight } from "./cors.js";
 import { DaemonState, type DaemonStateOptions } from "./daemon-state.js";
 import { handleFiles } from "./files/files-handler.js";
 import { createFileContext, type FileContext } from "./filesystem/file-context.js";
-import { createFileMetadata } from "./filesystem/file-metadata.js";
 import { createFilesystemService } from "./filesystem/filesystem-service.js";
 import { createWatchHub } from "./filesystem/watch/watch-hub.js";
 import { createWatcherRegistry } from "./filesystem/watch/watcher-registry.js";
@@ -49,7 +48,7 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
   const state = new DaemonState(options);
   const libc = createLibcLoader();
   const processes = new ProcessRegistry(state, libc);
-  const files = createFileContext(state, createFileMetadata(libc));
+  const files = createFileContext(state, libc);
   const filesystem = createFilesystemService({ context: files, hub: createWatchHub(libc), watchers: createWatcherRegistry() });
   const rpc = createRpcHandler({
     services: [Process, Filesystem],

@@ -12,7 +12,6 @@ export class FileWriter {
   #batch: Uint8Array[] = [];
   #batchBytes = 0;
   #writing: Promise<void> = Promise.resolve();
-  #total = 0;
 
   /** `onFlush` is told how many bytes each batch holds when it is on its way. */
   constructor(file: FileHandle, onFlush: (bytes: number) => void) {
@@ -24,15 +23,13 @@ export class FileWriter {
   async add(chunk: Uint8Array): Promise<void> {
     this.#batch.push(chunk);
     this.#batchBytes += chunk.length;
-    this.#total += chunk.length;
     if (this.#batchBytes >= BATCH_BYTES || this.#batch.length >= BATCH_BUFFERS) await this.#flush();
   }
 
-  /** Resolves with the number of bytes written, once the kernel has all of them. */
-  async finish(): Promise<number> {
+  /** Resolves once the kernel has all bytes. */
+  async finish(): Promise<void> {
     await this.#flush();
     await this.#writing;
-    return this.#total;
   }
 
   /** Wait for a batch on its way, whatever becomes of it, so that the file may be closed. */

@@ -1,13 +1,13 @@
-import { constants, fchownSync, fstatSync, type Stats } from "node:fs";
-import { copyFile, type FileHandle, lstat, open, realpath, rename, stat, unlink } from "node:fs/promises";
+import { constants, type Stats } from "node:fs";
+import { type FileHandle, lstat, open, realpath, stat, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
 import { FileWriter } from "../../shared/file-writer-node.js";
 import { ensureDirectory } from "../filesystem/directories.js";
 import type { FileContext } from "../filesystem/file-context.js";
 import { errnoCode, fileError } from "../filesystem/file-error.js";
-import { stagedPath } from "../filesystem/staged-name.js";
 import type { User } from "../user-database.js";
+import { openStaged, own } from "./staged-file.js";
 
 /** Bodies up to this size are complete in memory before the target is touched. */
 const SMALL_BYTES = 1024 * 1024;
@@ -106,50 +106,24 @@ async function writeStaged(
   chunks: Chunks,
   options: StoreOptions,
 ): Promise<void> {
-  const staged = stagedPath(target);
-  const file = await openWithParents(staged, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, options.user);
-  try {
-    own(file, options.user);
-    if (existing !== undefined) await file.chmod(existing.mode & 0o7777);
-    const size = await writeBody(file, head, chunks, options);
-    options.context.metadata.replace(staged, options.metadata);
-    await takePlace(staged, target);
-    await touchContent(file, size);
-    await file.close();
-  } catch (error) {
-    await file.close().catch(() => {});
-    await unlink(staged).catch(() => {});
-    throw error;
-  }
+  await using staged = await openStaged(target, options);
+  const { file } = staged;
+  if (existing !== undefined) await file.chmod(existing.mode & 0o7777);
+  await writeBody(file, head, chunks, options);
+  options.context.metadata.replace(staged.path, options.metadata);
+  await staged.takePlace(target);
 }
 
-async function takePlace(staged: string, target: string): Promise<void> {
-  try {
-    await rename(staged, target);
-  } catch (error) {
-    if (errnoCode(error) !== "EBUSY" && errnoCode(error) !== "EXDEV") throw error;
-    // A mount point of its own cannot be replaced, only filled.
-    await copyFile(staged, target);
-    await unlink(staged);
-  }
-}
-
-/** Write the last byte again: who watches the target sees a write after the create that the rename is. */
-async function touchContent(file: FileHandle, size: number): Promise<void> {
-  const last = Buffer.alloc(1);
-  await file.read(last, 0, 1, size - 1);
-  await file.write(last, 0, 1, size - 1);
-}
-
-async function writeBody(file: FileHandle, head: Uint8Array[], chunks: Chunks, options: StoreOptions): Promise<number> {
+async function writeBody(file: FileHandle, head: Uint8Array[], chunks: Chunks, options: StoreOptions): Promise<void> {
   const writer = new FileWriter(file, options.context.reclaim);
   try {
     for (const chunk of head) await writer.add(chunk);
     for (;;) {
       const { value, done } = await chunks.next();
-      if (done) return await writer.finish();
+      if (done) break;
       await writer.add(value);
     }
+    await writer.finish();
   } catch (error) {
     await writer.abandon();
     throw error;
@@ -164,15 +138,6 @@ async function openWithParents(path: string, flags: number, user: User): Promise
   }
   await ensureDirectory(dirname(path), user);
   return open(path, flags, 0o666);
-}
-
-/**
- * Changing the owner to itself would be an event for those who watch. Synchronous: on an open file both calls cost less than a trip
- * through the thread pool.
- */
-function own(file: FileHandle, user: User): void {
-  const { uid, gid } = fstatSync(file.fd);
-  if (uid !== user.uid || gid !== user.gid) fchownSync(file.fd, user.uid, user.gid);
 }
 
 async function statIfPresent(path: string): Promise<Stats | undefined> {

@@ -1,19 +1,22 @@
 import { type BufferReclaimer, createBufferReclaimer } from "../files/buffer-reclaimer.js";
+import type { LibcLoader } from "../native/libc.js";
 import type { PathContext } from "../path-resolver.js";
 import type { UserContext } from "../users.js";
-import type { FileMetadata } from "./file-metadata.js";
+import { createFileMetadata, type FileMetadata } from "./file-metadata.js";
 
 /** What every file operation needs to know about the sandbox. */
 export interface FileContext extends UserContext, PathContext {
   readonly metadata: FileMetadata;
+  readonly libc: LibcLoader;
   /** Shared by all transfers. */
   readonly reclaim: BufferReclaimer;
 }
 
-/** Join the state of the daemon, whose defaults may change with `/init`, and the metadata store. */
-export function createFileContext(state: UserContext & PathContext, metadata: FileMetadata): FileContext {
+/** Join the state of the daemon, whose defaults may change with `/init`, and what works on files. */
+export function createFileContext(state: UserContext & PathContext, libc: LibcLoader): FileContext {
   return {
-    metadata,
+    metadata: createFileMetadata(libc),
+    libc,
     reclaim: createBufferReclaimer(),
     users: state.users,
     get defaultUser() {

@@ -11,6 +11,7 @@ export interface Libc {
   getxattr(path: string, name: string, value: Uint8Array, size: number): number;
   setxattr(path: string, name: string, value: Uint8Array, size: number, flags: number): number;
   removexattr(path: string, name: string): number;
+  linkat(oldDirectory: number, oldPath: string, newDirectory: number, newPath: string, flags: number): number;
   inotifyInit(flags: number): number;
   inotifyAddWatch(fd: number, path: string, mask: number): number;
   inotifyRemoveWatch(fd: number, watch: number): number;
@@ -84,6 +85,7 @@ function bindLibc(bridge: CallBridge): Libc {
     getxattr: bind("int64_t getxattr(const char *path, const char *name, uint8_t *value, uint64_t size)"),
     setxattr: bind("int setxattr(const char *path, const char *name, const uint8_t *value, uint64_t size, int flags)"),
     removexattr: bind("int removexattr(const char *path, const char *name)"),
+    linkat: bind("int linkat(int old_directory, const char *old_path, int new_directory, const char *new_path, int flags)"),
     inotifyInit: bind("int inotify_init1(int flags)"),
     inotifyAddWatch: bind("int inotify_add_watch(int fd, const char *path, uint32_t mask)"),
     inotifyRemoveWatch: bind("int inotify_rm_watch(int fd, int watch)"),

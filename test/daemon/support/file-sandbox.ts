@@ -7,7 +7,6 @@ import { type Client, Code, ConnectError, type ConnectRouter, createClient } fro
 import { connectNodeAdapter, createConnectTransport } from "@connectrpc/connect-node";
 import { Filesystem } from "../../../gen/proto/filesystem/filesystem_pb.js";
 import { createFileContext, type FileContext } from "../../../src/daemon/filesystem/file-context.js";
-import { createFileMetadata } from "../../../src/daemon/filesystem/file-metadata.js";
 import { createFilesystemService } from "../../../src/daemon/filesystem/filesystem-service.js";
 import { createWatchHub } from "../../../src/daemon/filesystem/watch/watch-hub.js";
 import { createWatcherRegistry } from "../../../src/daemon/filesystem/watch/watcher-registry.js";
@@ -61,7 +60,7 @@ export async function openFileSandbox(handleFiles?: HttpHandler): Promise<FileSa
     users: openUserDatabase(etc),
   };
   const libc = createLibcLoader();
-  const context = createFileContext(state, createFileMetadata(libc));
+  const context = createFileContext(state, libc);
   const watchers = createWatcherRegistry();
   const service = createFilesystemService({ context, hub: createWatchHub(libc), watchers });
   const rpc = connectNodeAdapter({
