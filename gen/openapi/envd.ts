@@ -127,6 +127,79 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/files/compose": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Join files into one
+         * @description Joins the sources in their order. The destination, owned by the user, is replaced at once when it is complete; missing parents are made
+         *     (mode 0755). The sources are removed after that; when anything fails before, nothing is changed.
+         */
+        post: operations["composeFiles"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentsandbox/files/pack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read a directory as a tar archive
+         * @description Streams every entry below the directory (POSIX pax format), each directory before what is in it, with permission bits, times to the microsecond,
+         *     symbolic links as links and further names of a file as hard links. The directory itself has no entry. Sockets, pipes, devices and names that
+         *     are not UTF-8 are left out. Read with the rights of the daemon; the user only decides what a relative path means.
+         *
+         *     A failure after the beginning, such as a file that shrinks while it is read, breaks the connection off: an archive that ended well is complete.
+         *
+         *     An operation of this platform; other daemons of the wire answer 404.
+         */
+        post: operations["packDirectory"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentsandbox/files/unpack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Unpack a tar archive into a directory
+         * @description Makes the files, directories and links of the archive below the directory, which is made with its parents when it is missing. All are owned by the
+         *     user and keep permission bits and times; owners, setuid bits, pipes and devices of the archive are left out. An existing file or link is replaced
+         *     when its new content is complete; existing directories keep their permission bits.
+         *
+         *     Names with `..`, absolute names and names that lead through a symbolic link are answered with 400. When it fails, what was unpacked before stays.
+         *
+         *     An operation of this platform; other daemons of the wire answer 404.
+         */
+        post: operations["unpackArchive"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -174,6 +247,24 @@ export interface components {
              */
             timestamp?: string;
         };
+        /** @description Which files to join. */
+        Composition: {
+            /** @description Regular files, in the order of their content; none of them is the destination. */
+            source_paths: string[];
+            /** @description Path of the file to make. */
+            destination: string;
+            /** @description User whose home relative paths start from and who owns the destination. Absent means the default user. */
+            username?: string;
+        };
+        /** @description What to pack. */
+        PackRequest: {
+            /** @description The directory, by the rules of this document; links to it are followed. */
+            path?: string;
+            /** @description User whose home relative paths start from. Absent means the default user. */
+            username?: string;
+            /** @description Patterns in the form of `.gitignore` for what is left out, relative to the directory. */
+            ignore?: string[];
+        };
         /** @description A file that was written. */
         WrittenFile: {
             /** @description Last part of the path. */
@@ -216,6 +307,15 @@ export interface components {
     responses: {
         /** @description The route does not have this method. */
         MethodNotAllowed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The disk has no space or no inodes left; `error_code` is `not_enough_space`. */
+        NoSpace: {
             headers: {
                 [name: string]: unknown;
             };
@@ -512,8 +612,36 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The disk has no space or no inodes left; `error_code` is `not_enough_space`. */
-            507: {
+            507: components["responses"]["NoSpace"];
+        };
+    };
+    composeFiles: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Composition"];
+            };
+        };
+        responses: {
+            /** @description The destination was written. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WrittenFile"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["FileNotFound"];
+            /** @description A path leads through a loop of links. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -521,6 +649,103 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The list of sources is above 1 MiB. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            500: components["responses"]["Internal"];
+            507: components["responses"]["NoSpace"];
+        };
+    };
+    packDirectory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PackRequest"];
+            };
+        };
+        responses: {
+            /** @description The archive. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-tar": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["FileNotFound"];
+            /** @description The path leads through a loop of links. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request is above 1 MiB. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            500: components["responses"]["Internal"];
+        };
+    };
+    unpackArchive: {
+        parameters: {
+            query?: {
+                /** @description The directory. */
+                path?: string;
+                /** @description User whose home relative paths start from and who owns what is made. Absent means the default user. Unknown is answered with 401. */
+                username?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-tar": string;
+            };
+        };
+        responses: {
+            /** @description Everything was unpacked. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description A file of the archive would take the place of a directory or the other way round (`error_code` is `already_exists`), or the path leads through a loop of links. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            500: components["responses"]["Internal"];
+            507: components["responses"]["NoSpace"];
         };
     };
 }
