@@ -35,6 +35,11 @@ export class SandboxLink {
     return openTunnel(await this.#connect(), "localhost", port);
   }
 
+  /** Open a connection on which the daemon sends what a guest wants outside; `undefined` when it sends nothing. */
+  async openEgressChannel(): Promise<Socket | undefined> {
+    return openTunnel(await this.#connect(), "egress", 0);
+  }
+
   /** A connection for a large answer; give it back with {@link returnBulkConnection} or destroy it. */
   async takeBulkConnection(): Promise<BulkConnection> {
     for (let idle = this.#idleBulk.pop(); idle !== undefined; idle = this.#idleBulk.pop()) if (idle.isOpen) return idle;

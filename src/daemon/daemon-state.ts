@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Egress, type EgressOptions, type EgressSetup } from "./egress/egress.js";
 import { openUserDatabase, type UserDatabase } from "./user-database.js";
 
 /** Version of the envd wire that the daemon speaks; clients enable features by it. */
@@ -16,6 +17,8 @@ export interface InitRequest {
   readonly timestamp?: Date | undefined;
   readonly sandboxId?: string | undefined;
   readonly templateId?: string | undefined;
+  /** The way out; absent closes it. */
+  readonly egress?: EgressSetup | undefined;
 }
 
 export interface DaemonStateOptions {
@@ -25,11 +28,15 @@ export interface DaemonStateOptions {
   readonly defaultUser?: string;
   /** Where programs inside look up what the sandbox is. @defaultValue "/run/e2b" */
   readonly factsDirectory?: string;
+  /** Where the way out is offered. @defaultValue nowhere: programs use whatever network there is */
+  readonly egress?: EgressOptions;
 }
 
 /** What the control plane told this daemon. One writer, `POST /init`; everything else reads. */
 export class DaemonState {
   readonly users: UserDatabase;
+  /** The way out; `undefined` where the sandbox has a network of its own. */
+  readonly egress: Egress | undefined;
   readonly #factsDirectory: string;
   readonly #systemVars = new Map<string, string>([["E2B_SANDBOX", "true"]]);
   #userVars: ReadonlyMap<string, string> = new Map();
@@ -40,6 +47,7 @@ export class DaemonState {
 
   constructor(options: DaemonStateOptions = {}) {
     this.users = options.users ?? openUserDatabase();
+    this.egress = options.egress === undefined ? undefined : new Egress(options.egress);
     this.#defaultUser = options.defaultUser ?? "user";
     this.#factsDirectory = options.factsDirectory ?? "/run/e2b";
   }
@@ -64,6 +72,11 @@ export class DaemonState {
     return new Map([...this.#userVars, ...this.#systemVars]);
   }
 
+  /** Variables of every process that give way to all others. */
+  get defaultVars(): ReadonlyMap<string, string> {
+    return this.egress?.env ?? new Map();
+  }
+
   /** Apply an authorised `/init`. Returns false when its timestamp is older than the last one and nothing changed. */
   apply(request: InitRequest): boolean {
     if (request.timestamp !== undefined) {
@@ -77,6 +90,7 @@ export class DaemonState {
     if (request.defaultWorkdir !== undefined) this.#defaultWorkdir = request.defaultWorkdir || undefined;
     if (request.sandboxId) this.#systemVars.set("E2B_SANDBOX_ID", request.sandboxId);
     if (request.templateId) this.#systemVars.set("E2B_TEMPLATE_ID", request.templateId);
+    this.egress?.configure(request.egress);
     this.#publishFacts();
     return true;
   }

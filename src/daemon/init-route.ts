@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { AuthenticationError, InvalidArgumentError } from "../errors/error-classes.js";
 import { isSameSecret, presentedToken } from "./auth.js";
 import { type DaemonState, ENVD_VERSION, type InitRequest } from "./daemon-state.js";
+import type { EgressSetup } from "./egress/egress.js";
 import { readJsonObject } from "./json-body.js";
 import { assertEnvironment } from "./process/environment.js";
 
@@ -35,6 +36,7 @@ function parseInitRequest(body: Record<string, unknown>): InitRequest {
     timestamp: optionalDate(body),
     sandboxId: optionalString(body, "sandboxId"),
     templateId: optionalString(body, "templateId"),
+    egress: optionalEgress(body),
   };
 }
 
@@ -51,6 +53,13 @@ function optionalDate(body: Record<string, unknown>): Date | undefined {
   const date = new Date(text);
   if (Number.isNaN(date.getTime())) throw new InvalidArgumentError(`timestamp '${text}' is not an RFC 3339 date-time`);
   return date;
+}
+
+function optionalEgress(body: Record<string, unknown>): EgressSetup | undefined {
+  const value = body.egress ?? undefined;
+  if (value === undefined) return undefined;
+  if (typeof value !== "object" || Array.isArray(value)) throw new InvalidArgumentError("egress must be an object");
+  return { trustedCertificates: optionalString(value as Record<string, unknown>, "trustedCertificates") ?? "" };
 }
 
 function optionalVars(body: Record<string, unknown>): Record<string, string> | undefined {

@@ -5,6 +5,8 @@ import { createDaemon } from "./server.js";
 
 const USAGE = "usage: daemon.mjs --fd <number> | --port <number> [--host <address>] | --socket <path>";
 const IDLE_CONNECTION_MS = 640_000;
+/** Ports of the way out on the loopback interface of the sandbox, HTTP and SOCKS5. */
+const EGRESS = { httpPort: 49_981, socksPort: 49_982, root: "/" } as const;
 
 /** Where the daemon accepts connections. */
 type Listener =
@@ -40,7 +42,12 @@ function run(): void {
   process.on("unhandledRejection", (error) => console.error("unhandled rejection in the daemon:", error));
 
   const isPublic = listener.kind === "port";
-  const daemon = createDaemon({ guardTunnels: isPublic, idleConnectionMs: isPublic ? IDLE_CONNECTION_MS : 0 });
+  const daemon = createDaemon({
+    guardTunnels: isPublic,
+    idleConnectionMs: isPublic ? IDLE_CONNECTION_MS : 0,
+    // A descriptor comes from a platform that gives the sandbox no network; with other listeners it has one of its own.
+    ...(listener.kind === "fd" ? { egress: EGRESS } : {}),
+  });
   daemon.server.once("error", (error) => {
     console.error(`the daemon cannot listen: ${error.message}`);
     process.exit(1);

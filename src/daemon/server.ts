@@ -4,8 +4,7 @@ import { Process } from "../../gen/proto/process/process_pb.js";
 import { assertAccess, isOpenRoute } from "./auth.js";
 import { allowAnyOrigin, answerPreflight } from "./cors.js";
 import { DaemonState, type DaemonStateOptions } from "./daemon-state.js";
-import { handlePack, handleUnpack } from "./files/archive.js";
-import { handleCompose } from "./files/compose.js";
+import { EGRESS_TARGET } from "./egress/egress.js";
 import { handleFiles } from "./files/files-handler.js";
 import { createFileContext, type FileContext } from "./filesystem/file-context.js";
 import { createFilesystemService } from "./filesystem/filesystem-service.js";
@@ -94,6 +93,10 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
         return;
       }
     }
+    if (req.url === EGRESS_TARGET && state.egress !== undefined) {
+      state.egress.addChannel(socket);
+      return;
+    }
     void openTunnel(req.url ?? "", socket, head);
   });
   server.on("clientError", (_error, socket) => {
@@ -107,6 +110,7 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
     state,
     processes,
     close: async () => {
+      state.egress?.close();
       await processes.close();
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
@@ -137,9 +141,6 @@ function createRoutes(state: DaemonState, context: FileContext): ReadonlyMap<str
         ["POST", files],
       ]),
     ],
-    ["/files/compose", new Map<string, Route>([["POST", (req, res) => handleCompose(req, res, context)]])],
-    ["/agentsandbox/files/pack", new Map<string, Route>([["POST", (req, res) => handlePack(req, res, context)]])],
-    ["/agentsandbox/files/unpack", new Map<string, Route>([["POST", (req, res) => handleUnpack(req, res, context)]])],
     ["/init", new Map<string, Route>([["POST", (req, res) => handleInit(req, res, state)]])],
     ["/envs", new Map<string, Route>([["GET", (_req, res) => sendJson(res, 200, Object.fromEntries(state.envVars))]])],
     ["/metrics", new Map<string, Route>([["GET", async (_req, res) => sendJson(res, 200, await measure())]])],

@@ -33,7 +33,8 @@ export function toClientHeaders(answer: IncomingMessage): RawHeaders {
   return withoutHopByHop(answer, undefined);
 }
 
-function withoutHopByHop(message: IncomingMessage, alsoDropped: ReadonlySet<string> | undefined): RawHeaders {
+/** Headers of a message without those that concern one connection only. */
+export function withoutHopByHop(message: IncomingMessage, alsoDropped?: ReadonlySet<string>): RawHeaders {
   const named = message.headers.connection?.toLowerCase().split(",") ?? [];
   const dropped = new Set(named.map((name) => name.trim()).filter((name) => name !== "content-length" && name !== "transfer-encoding"));
   const headers: RawHeaders = [];

@@ -1,0 +1,207 @@
+import { createServer, type IncomingMessage, request as openRequest, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { toClientHeaders, withoutHopByHop } from "../edge/forward-headers.js";
+import { type EgressGateway, noteFailure } from "./egress-gateway.js";
+import { toHostName } from "./host-name.js";
+import { toBasicCredentials } from "./host-proxy.js";
+import { type InterceptionServer, intercept } from "./interception.js";
+import { parseAddress } from "./ip-network.js";
+import { joinSockets } from "./join-sockets.js";
+import type { Destination } from "./network-policy.js";
+
+const MAX_HEADER_BYTES = 64 * 1024;
+/** From the first byte to the end of the head, and between two requests. */
+const HEAD_TIMEOUT_MS = 30_000;
+/** Silence after which a tunnel is given up. */
+export const TUNNEL_IDLE_MS = 60 * 60_000;
+/** The only port on which header rules apply. */
+const TLS_PORT = 443;
+
+/** Serves the HTTP proxy protocol on channels of sandboxes: CONNECT, and requests with a whole URL. */
+export class HttpFront {
+  readonly #server: Server;
+  readonly #interception: InterceptionServer;
+  readonly #gateways = new WeakMap<Duplex, EgressGateway>();
+  readonly #headTimers = new WeakMap<Duplex, NodeJS.Timeout>();
+
+  constructor(interception: InterceptionServer) {
+    this.#interception = interception;
+    // It never listens: connections are handed to it.
+    this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: HEAD_TIMEOUT_MS, requestTimeout: 0 });
+    this.#server.timeout = 0;
+    this.#server.on("request", (request, response) => void this.#onRequest(request, response));
+    this.#server.on("connect", (request, socket, head) => void this.#onConnect(request, socket as Socket, head));
+    this.#server.on("clientError", (_error, socket) => refuse(socket, 400, "this is not a valid request to an HTTP proxy"));
+  }
+
+  serve(channel: Socket, gateway: EgressGateway): void {
+    this.#gateways.set(channel, gateway);
+    this.#awaitHead(channel);
+    this.#server.emit("connection", channel);
+  }
+
+  /** A head that drips in byte by byte has no longer than one that does not come. */
+  #awaitHead(channel: Duplex): void {
+    const timer = setTimeout(() => channel.destroy(), HEAD_TIMEOUT_MS).unref();
+    this.#headTimers.set(channel, timer);
+    channel.once("close", () => clearTimeout(timer));
+  }
+
+  async #onConnect(request: IncomingMessage, channel: Socket, head: Buffer): Promise<void> {
+    clearTimeout(this.#headTimers.get(channel));
+    channel.on("error", () => channel.destroy());
+    const gateway = this.#gateways.get(channel);
+    const destination = parseAuthority(request.url ?? "");
+    if (gateway === undefined || destination === undefined) {
+      refuse(channel, 400, `CONNECT wants <host>:<port>, not "${(request.url ?? "").slice(0, 100)}"`);
+      return;
+    }
+    const entry = gateway.log.begin("connect", destination);
+    const headers = destination.port === TLS_PORT ? gateway.headerRules.find(destination.host) : undefined;
+    try {
+      if (headers !== undefined) {
+        const { reason } = await gateway.authorize(destination, "tunnel");
+        Object.assign(entry, { decision: "allowed", reason });
+        channel.write(toEstablished());
+        if (head.length > 0) channel.unshift(head);
+        intercept({ channel, gateway, destination, headers, entry }, this.#interception);
+        return;
+      }
+      const { socket, address, reason } = await gateway.connect(destination, "tunnel");
+      Object.assign(entry, { decision: "allowed", reason }, address === undefined ? {} : { address });
+      joinSockets(channel, socket, TUNNEL_IDLE_MS, (sent, received) => {
+        Object.assign(entry, { bytesSent: sent + head.length, bytesReceived: received, durationMs: Date.now() - entry.at.getTime() });
+      });
+      if (channel.writable) channel.write(toEstablished());
+      if (head.length > 0 && socket.writable) socket.write(head);
+    } catch (error) {
+      const status = noteFailure(entry, error);
+      refuse(channel, status, entry.reason);
+    }
+  }
+
+  async #onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const channel = request.socket;
+    clearTimeout(this.#headTimers.get(channel));
+    response.on("error", () => response.destroy());
+    const gateway = this.#gateways.get(channel);
+    const target = parseTarget(request.url ?? "");
+    if (gateway === undefined || target === undefined) {
+      sendText(response, 400, "this is an HTTP proxy: send CONNECT, or a whole http:// URL without a user name");
+      return;
+    }
+    const { destination, url } = target;
+    const entry = gateway.log.begin("http", destination, request.method);
+    const proxy = gateway.findHttpProxy(destination);
+    const headers = withHost(withoutHopByHop(request), url.host);
+    const authorization = proxy === undefined ? undefined : toBasicCredentials(proxy);
+    if (authorization !== undefined) headers.push("Proxy-Authorization", authorization);
+    const upstream = openRequest({
+      method: request.method ?? "GET",
+      host: destination.host,
+      port: destination.port,
+      path: proxy === undefined ? `${url.pathname}${url.search}` : url.href,
+      headers,
+      agent: gateway.httpAgent,
+    });
+    upstream.on("socket", (socket) => {
+      Object.assign(entry, { decision: "allowed", reason: entry.reason || "see the connection" });
+      if (proxy === undefined && "remoteAddress" in socket && socket.remoteAddress !== undefined) entry.address = socket.remoteAddress;
+    });
+    upstream.on("response", (answer) => passBack(answer, response, entry));
+    upstream.on("error", (error) => {
+      if (response.headersSent) {
+        channel.destroy();
+        return;
+      }
+      const status = noteFailure(entry, error);
+      sendText(response, status === 500 ? 502 : status, entry.reason);
+    });
+    response.on("close", () => {
+      entry.durationMs ??= Date.now() - entry.at.getTime();
+      if (!response.writableFinished) upstream.destroy();
+    });
+    request.on("data", (chunk: Buffer) => {
+      entry.bytesSent += chunk.length;
+    });
+    request.pipe(upstream);
+  }
+}
+
+/** Pass the answer of a host back, as a stream. */
+export function passBack(
+  answer: IncomingMessage,
+  response: ServerResponse,
+  entry: { status?: number; bytesReceived: number; decision: string; reason: string },
+): void {
+  entry.status = answer.statusCode ?? 0;
+  response.sendDate = false;
+  response.writeHead(answer.statusCode ?? 502, answer.statusMessage, toClientHeaders(answer));
+  setImmediate(() => {
+    if (!response.writableEnded) response.flushHeaders();
+  });
+  answer.on("data", (chunk: Buffer) => {
+    entry.bytesReceived += chunk.length;
+  });
+  // A body that is cut short must not look complete.
+  answer.on("error", () => response.destroy());
+  answer.on("aborted", () => response.socket?.destroy());
+  answer.pipe(response);
+}
+
+/** Answer with the reason as text. */
+export function sendText(response: ServerResponse, status: number, text: string): void {
+  const body = `${text}\n`;
+  response.writeHead(status, {
+    "content-type": "text/plain; charset=utf-8",
+    "content-length": Buffer.byteLength(body),
+    "x-agent-sandbox-egress": status === 403 ? "denied" : "failed",
+    connection: "close",
+  });
+  response.end(body);
+}
+
+/** Headers whose `Host` is that of the URL, as RFC 9112 section 3.2.2 asks of proxies. */
+export function withHost(headers: readonly string[], host: string): string[] {
+  const kept = headers.filter((_, index) => (headers[index - (index % 2)] ?? "").toLowerCase() !== "host");
+  return ["Host", host, ...kept];
+}
+
+function refuse(duplex: Duplex, status: number, text: string): void {
+  // Every connection of this server is a channel.
+  const socket = duplex as Socket;
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const body = `${text}\n`;
+  socket.write(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+      `X-Agent-Sandbox-Egress: ${status === 403 ? "denied" : "failed"}\r\nConnection: close\r\n\r\n${body}`,
+  );
+  // A guest that never ends its side would hold the channel.
+  socket.destroySoon();
+}
+
+function toEstablished(): string {
+  return "HTTP/1.1 200 Connection Established\r\n\r\n";
+}
+
+function parseAuthority(text: string): Destination | undefined {
+  const match = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|([^[\]:/@\s]{1,253})):(\d{1,5})$/.exec(text);
+  return match === null ? undefined : toDestination(match[1] ?? match[2] ?? "", Number(match[3]));
+}
+
+function parseTarget(text: string): { readonly destination: Destination; readonly url: URL } | undefined {
+  const url = URL.parse(text);
+  if (url === null || url.protocol !== "http:" || url.username !== "" || url.password !== "") return undefined;
+  const destination = toDestination(url.hostname.replace(/^\[|\]$/g, ""), Number(url.port || 80));
+  return destination === undefined ? undefined : { destination, url };
+}
+
+function toDestination(hostText: string, port: number): Destination | undefined {
+  if (port < 1 || port > 65_535) return undefined;
+  const host = parseAddress(hostText) === undefined ? toHostName(hostText) : hostText.toLowerCase();
+  return host === undefined ? undefined : { host, port };
+}
