@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { ProcessService } from "../../gen/proto/agentsandbox/process/v1/process_pb.js";
 import { Filesystem } from "../../gen/proto/filesystem/filesystem_pb.js";
 import { Process } from "../../gen/proto/process/process_pb.js";
 import { assertAccess, isOpenRoute } from "./auth.js";
@@ -16,6 +17,7 @@ import { measure } from "./metrics.js";
 import { createLibcLoader } from "./native/libc.js";
 import { ProcessRegistry } from "./process/process-registry.js";
 import { createProcessService } from "./process/process-service.js";
+import { createResumableService } from "./process/resumable-service.js";
 import { createRpcHandler } from "./rpc.js";
 import { openTunnel } from "./tunnel.js";
 
@@ -52,8 +54,12 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
   const files = createFileContext(state, libc);
   const filesystem = createFilesystemService({ context: files, hub: createWatchHub(libc), watchers: createWatcherRegistry() });
   const rpc = createRpcHandler({
-    services: [Process, Filesystem],
-    routes: (router) => router.service(Process, createProcessService(processes, state)).service(Filesystem, filesystem),
+    services: [Process, ProcessService, Filesystem],
+    routes: (router) =>
+      router
+        .service(Process, createProcessService(processes, state))
+        .service(ProcessService, createResumableService(processes, state))
+        .service(Filesystem, filesystem),
   });
   const routes = createRoutes(state, files);
 

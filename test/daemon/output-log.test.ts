@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type OutputCursor, type OutputKind, OutputLog } from "../../src/daemon/process/output-log.js";
+import type { OutputCursor, OutputKind } from "../../src/daemon/process/output-cursor.js";
+import { OutputLog } from "../../src/daemon/process/output-log.js";
 
 const CAPACITY = 4096;
 

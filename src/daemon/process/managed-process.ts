@@ -1,9 +1,12 @@
 import { InternalError, InvalidArgumentError } from "../../errors/error-classes.js";
 import type { ExitStatus } from "./exit-status.js";
+import { InputLedger } from "./input-ledger.js";
 import type { Launched, LaunchSink } from "./launch.js";
 import { assertTerminalSize } from "./launch-terminal.js";
 import { startLongTimer } from "./long-timer.js";
-import { type OutputCursor, type OutputKind, OutputLog } from "./output-log.js";
+import type { OomCounter } from "./oom-counter.js";
+import type { OutputCursor, OutputKind } from "./output-cursor.js";
+import { OutputLog } from "./output-log.js";
 
 /** The configuration that a process was started with, as its starter gave it. */
 export interface ProcessDescription {
@@ -12,6 +15,8 @@ export interface ProcessDescription {
   readonly envs: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
   readonly tag: string | undefined;
+  /** What makes the start repeatable, if anything does. */
+  readonly startId?: string | undefined;
   readonly hasTerminal: boolean;
 }
 
@@ -19,6 +24,7 @@ export interface ManagedProcessOptions {
   readonly description: ProcessDescription;
   /** Memory for recent output, in bytes; asked at each use. */
   readonly logCapacityBytes: () => number;
+  readonly oomCounter: OomCounter;
   /** Called once, when the process ended and its output is complete. */
   readonly onEnd: (process: ManagedProcess) => void;
 }
@@ -31,18 +37,28 @@ export interface ManagedProcessOptions {
 export class ManagedProcess implements LaunchSink {
   readonly description: ProcessDescription;
   readonly log: OutputLog;
+  /** Input that carries an id. */
+  readonly inputs = new InputLedger();
   readonly #onEnd: (process: ManagedProcess) => void;
+  readonly #oomCounter: OomCounter;
+  readonly #oomKillsBefore: number | undefined;
   #launched: Launched | undefined;
   #openSources = 0;
   #exit: ExitStatus | undefined;
   #isEnded = false;
   #isOutputAbandoned = false;
+  #timeoutMs: number | undefined;
   #isTimedOut = false;
+  #isKilledByUs = false;
+  #isOutOfMemory = false;
+  #inputBytes = 0;
   #cancelDeadline: (() => void) | undefined;
 
   constructor(options: ManagedProcessOptions) {
     this.description = options.description;
     this.#onEnd = options.onEnd;
+    this.#oomCounter = options.oomCounter;
+    this.#oomKillsBefore = options.oomCounter.read();
     this.log = new OutputLog({
       capacityBytes: options.logCapacityBytes,
       onFull: () => this.#eachSource("pause"),
@@ -72,13 +88,29 @@ export class ManagedProcess implements LaunchSink {
     return this.#isTimedOut;
   }
 
-  /** Follow the output from now on. Close the cursor when the reader is gone. */
-  follow(): OutputCursor {
-    return this.log.openCursor();
+  /** Milliseconds after which its deadline kills it; `undefined`: never. */
+  get timeoutMs(): number | undefined {
+    return this.#timeoutMs;
+  }
+
+  /** The kernel killed for want of memory while it ran, and it ended as what was killed does. */
+  get isOutOfMemory(): boolean {
+    return this.#isOutOfMemory;
+  }
+
+  /** Input bytes that it was given so far. */
+  get inputBytes(): number {
+    return this.#inputBytes;
+  }
+
+  /** Follow the output, by default from now on. Close the cursor when the reader is gone. */
+  follow(fromOffset?: number): OutputCursor {
+    return this.log.openCursor(fromOffset);
   }
 
   /** Kill the process group after `timeoutMs`, whoever is connected then. */
   setDeadline(timeoutMs: number): void {
+    this.#timeoutMs = timeoutMs;
     this.#cancelDeadline = startLongTimer(timeoutMs, () => {
       this.#isTimedOut = true;
       try {
@@ -90,16 +122,19 @@ export class ManagedProcess implements LaunchSink {
   }
 
   /**
-   * Signal the whole process group. From then on nobody waits for output: `end` follows when the process is gone, also when a process that
-   * left the group still holds the pipes.
+   * Signal the whole process group.
+   *
+   * Once it was told to end (SIGTERM, SIGKILL), nobody waits for output: its end is reported when the process is gone, also when a process
+   * that left the group still holds the pipes.
    *
    * @throws {@link InternalError} the kernel refused the signal.
    */
   signal(signal: NodeJS.Signals): void {
-    this.#isOutputAbandoned = true;
+    if (signal === "SIGKILL") this.#isKilledByUs = true;
+    if (signal === "SIGKILL" || signal === "SIGTERM") this.#isOutputAbandoned = true;
     if (this.#exit !== undefined) {
       tryKill(-this.pid, signal);
-      this.#finishOutput();
+      if (this.#isOutputAbandoned) this.#finishOutput();
       return;
     }
     // A process that was forked this instant may not lead its group yet.
@@ -123,6 +158,7 @@ export class ManagedProcess implements LaunchSink {
     const input = this.#parts.input;
     if (input === undefined) throw new InternalError(`process ${this.pid} was started without standard input (stdin: false)`);
     await input.write(bytes);
+    this.#inputBytes += bytes.length;
   }
 
   /** End of file on standard input. Idempotent. */
@@ -155,6 +191,8 @@ export class ManagedProcess implements LaunchSink {
 
   onExit(exit: ExitStatus): void {
     this.#exit = exit;
+    const isKilled = exit.kind === "signaled" ? exit.signal === "SIGKILL" : exit.code === 137;
+    if (isKilled && !this.#isKilledByUs) this.#isOutOfMemory = (this.#oomCounter.read() ?? 0) > (this.#oomKillsBefore ?? 0);
     if (this.#isOutputAbandoned) this.#finishOutput();
     this.#endIfComplete();
   }

@@ -1,15 +1,5 @@
 import { RateLimitError } from "../../errors/error-classes.js";
-import type { SandboxError } from "../../errors/sandbox-error.js";
-
-/** Which stream of a process some bytes came from. */
-export type OutputKind = "stdout" | "stderr" | "pty";
-
-/** A piece of the transcript. `offset` counts the bytes of all streams of the process since its start. */
-export interface OutputPiece {
-  readonly kind: OutputKind;
-  readonly offset: number;
-  readonly bytes: Uint8Array;
-}
+import { type OutputChunk, OutputCursor, type OutputKind } from "./output-cursor.js";
 
 export interface OutputLogOptions {
   /** Bytes to keep when nobody lags behind; asked at each use, because processes share one budget. */
@@ -22,28 +12,33 @@ export interface OutputLogOptions {
   readonly stallMs?: number;
 }
 
-interface Chunk {
-  readonly kind: OutputKind;
-  readonly offset: number;
-  readonly buffer: Uint8Array;
-  used: number;
+/** Everything that was in the log at one moment, kept for a reader that may come back. */
+interface Hold {
+  /** Sequence number of the first chunk that is kept. */
+  readonly sequence: number;
+  /** The reader saw nothing from here on. */
+  readonly endOffset: number;
+  readonly timer: NodeJS.Timeout;
 }
 
 const MIN_CHUNK_BYTES = 512;
 const MAX_PACKED_CHUNK_BYTES = 32 * 1024;
 const STALL_CHECK_MS = 1_000;
+const MAX_HOLDS = 64;
 
 /**
  * The recent output of one process, addressed by byte offset.
  *
  * Written by one reader of the process, read by any number of cursors at their own pace. Bytes that no cursor still needs are dropped
- * from the front beyond the capacity. Bytes that an attached cursor needs are never dropped: instead the log reports that it is full, and
- * a cursor that holds up others without making progress fails with an error. Nothing is lost silently.
+ * from the front beyond the capacity. Bytes that an attached cursor needs, or that are held for a lost one, are never dropped: instead
+ * the log reports that it is full, and a cursor that holds up others without making progress fails with an error. Nothing is lost silently.
  */
 export class OutputLog {
   readonly #options: OutputLogOptions;
   readonly #cursors = new Set<OutputCursor>();
-  #chunks: Chunk[] = [];
+  /** The oldest first. */
+  readonly #holds = new Set<Hold>();
+  #chunks: OutputChunk[] = [];
   /** Sequence number of `#chunks[0]`. */
   #firstSequence = 0;
   #heldBytes = 0;
@@ -94,6 +89,7 @@ export class OutputLog {
   close(): void {
     this.#isClosed = true;
     this.#stopStallCheck();
+    for (const hold of this.#holds) this.#endHold(hold);
     for (const cursor of this.#cursors) cursor.wake();
   }
 
@@ -110,17 +106,34 @@ export class OutputLog {
    * still here, which the caller sees in the first piece.
    */
   openCursor(fromOffset: number = this.#endOffset): OutputCursor {
+    const [hold] = [...this.#holds].filter(({ endOffset }) => endOffset >= fromOffset).sort((a, b) => a.endOffset - b.endOffset);
     let index = this.#chunks.findIndex((chunk) => chunk.offset + chunk.used > fromOffset);
     if (index < 0) index = Math.max(0, this.#chunks.length - 1);
     const chunk = this.#chunks[index];
     const within = chunk === undefined ? 0 : Math.min(chunk.used, Math.max(0, fromOffset - chunk.offset));
     const cursor = new OutputCursor(this, this.#firstSequence + index, within);
     this.#cursors.add(cursor);
+    // Most likely the reader that was lost; it needs what it reads from now on itself.
+    if (hold !== undefined) this.#endHold(hold);
     return cursor;
   }
 
+  /** Drop nothing of what is here for `durationMs`, or until a cursor is opened at an offset that the lost reader may have reached. */
+  hold(durationMs: number): void {
+    if (this.#isClosed) return;
+    const [oldest] = this.#holds;
+    if (this.#holds.size >= MAX_HOLDS && oldest !== undefined) this.#endHold(oldest);
+    const hold: Hold = {
+      sequence: this.#firstSequence,
+      endOffset: this.#endOffset,
+      timer: setTimeout(() => this.#endHold(hold), durationMs),
+    };
+    hold.timer.unref();
+    this.#holds.add(hold);
+  }
+
   /** For cursors: the chunk with a sequence number, when it exists. */
-  chunkAt(sequence: number): Readonly<Chunk> | undefined {
+  chunkAt(sequence: number): Readonly<OutputChunk> | undefined {
     return this.#chunks[sequence - this.#firstSequence];
   }
 
@@ -130,7 +143,13 @@ export class OutputLog {
     this.#settle();
   }
 
-  #newChunk(kind: OutputKind, bytes: Uint8Array, last: Chunk | undefined): Chunk {
+  #endHold(hold: Hold): void {
+    clearTimeout(hold.timer);
+    this.#holds.delete(hold);
+    this.#settle();
+  }
+
+  #newChunk(kind: OutputKind, bytes: Uint8Array, last: OutputChunk | undefined): OutputChunk {
     const grown = last?.kind === kind ? Math.min(last.buffer.length * 2, MAX_PACKED_CHUNK_BYTES) : MIN_CHUNK_BYTES;
     // A slab of the shared buffer pool would be kept alive whole by a small chunk.
     const buffer = Buffer.allocUnsafeSlow(Math.max(bytes.length, grown, MIN_CHUNK_BYTES));
@@ -142,7 +161,8 @@ export class OutputLog {
   #settle(): void {
     const capacity = this.#options.capacityBytes();
     let neededSequence = Number.POSITIVE_INFINITY;
-    for (const cursor of this.#cursors) neededSequence = Math.min(neededSequence, cursor.sequence);
+    for (const { sequence } of this.#cursors) neededSequence = Math.min(neededSequence, sequence);
+    for (const { sequence } of this.#holds) neededSequence = Math.min(neededSequence, sequence);
     let dropped = 0;
     for (const chunk of this.#chunks) {
       // The last chunk stays: it is the one that grows.
@@ -155,7 +175,7 @@ export class OutputLog {
       this.#chunks.splice(0, dropped);
       this.#firstSequence += dropped;
     }
-    const isFull = this.#cursors.size > 0 && this.#heldBytes > capacity;
+    const isFull = this.#cursors.size + this.#holds.size > 0 && this.#heldBytes > capacity;
     if (isFull && !this.#isFull) {
       this.#isFull = true;
       this.#options.onFull();
@@ -192,93 +212,5 @@ export class OutputLog {
         ),
       );
     }
-  }
-}
-
-/** One reader's place in an {@link OutputLog}. Close it when the reader is gone. */
-export class OutputCursor {
-  readonly #log: OutputLog;
-  #sequence: number;
-  #within: number;
-  #wakeUp: (() => void) | undefined;
-  #failure: SandboxError | undefined;
-  /** When the reader last took something, on the clock of `performance.now()`. */
-  movedAt = performance.now();
-
-  constructor(log: OutputLog, sequence: number, within: number) {
-    this.#log = log;
-    this.#sequence = sequence;
-    this.#within = within;
-  }
-
-  /** Sequence number of the chunk that is read next. */
-  get sequence(): number {
-    return this.#sequence;
-  }
-
-  /**
-   * Up to `maxBytes` of the next output of one kind, joined; `undefined` when there is none at the moment.
-   *
-   * @throws {@link RateLimitError} the log gave this cursor up.
-   */
-  take(maxBytes: number): OutputPiece | undefined {
-    if (this.#failure !== undefined) throw this.#failure;
-    const parts: Uint8Array[] = [];
-    let size = 0;
-    let kind: OutputKind | undefined;
-    let offset = 0;
-    for (;;) {
-      const chunk = this.#log.chunkAt(this.#sequence);
-      if (chunk === undefined) break;
-      if (this.#within < chunk.used) {
-        if (kind === undefined) {
-          kind = chunk.kind;
-          offset = chunk.offset + this.#within;
-        } else if (kind !== chunk.kind || size >= maxBytes) break;
-        const part = chunk.buffer.subarray(this.#within, Math.min(chunk.used, this.#within + maxBytes - size));
-        parts.push(part);
-        size += part.length;
-        this.#within += part.length;
-        if (this.#within < chunk.used) break;
-      }
-      if (this.#log.chunkAt(this.#sequence + 1) === undefined) break;
-      this.#sequence += 1;
-      this.#within = 0;
-    }
-    if (kind === undefined) return undefined;
-    this.movedAt = performance.now();
-    this.#log.moved();
-    const [only] = parts;
-    return { kind, offset, bytes: parts.length === 1 && only !== undefined ? only : Buffer.concat(parts, size) };
-  }
-
-  /** Everything was read and nothing more will come. */
-  get isDone(): boolean {
-    if (!this.#log.isClosed) return false;
-    const chunk = this.#log.chunkAt(this.#sequence);
-    return chunk === undefined || (this.#within >= chunk.used && this.#log.chunkAt(this.#sequence + 1) === undefined);
-  }
-
-  /** Call `action` once, at the next output, at the end or at a failure. A cursor has one waiter. */
-  onWake(action: (() => void) | undefined): void {
-    this.#wakeUp = action;
-  }
-
-  wake(): void {
-    const wakeUp = this.#wakeUp;
-    this.#wakeUp = undefined;
-    wakeUp?.();
-  }
-
-  /** Give this reader up; its next `take` throws `error`. */
-  fail(error: SandboxError): void {
-    this.#failure = error;
-    this.#log.moved(this);
-    this.wake();
-  }
-
-  close(): void {
-    this.#log.moved(this);
-    this.wake();
   }
 }

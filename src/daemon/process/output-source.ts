@@ -1,7 +1,7 @@
 import { readSync } from "node:fs";
 import { type OnReadOpts, Socket } from "node:net";
 import { ReadStream } from "node:tty";
-import type { OutputKind } from "./output-log.js";
+import type { OutputKind } from "./output-cursor.js";
 
 const DRAIN_LIMIT_BYTES = 1024 * 1024;
 

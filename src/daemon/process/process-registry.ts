@@ -10,7 +10,9 @@ import { assertWorkingDirectory, type LaunchPlan } from "./launch.js";
 import { launchCommand } from "./launch-command.js";
 import { assertTerminalSize, DEFAULT_TERMINAL_SIZE, launchTerminal, type TerminalSize } from "./launch-terminal.js";
 import { ManagedProcess } from "./managed-process.js";
+import { OomCounter } from "./oom-counter.js";
 import { findProgram } from "./program-lookup.js";
+import { StartIds } from "./start-ids.js";
 
 /** The part of the daemon's state that new processes depend on. */
 export interface ProcessContext {
@@ -27,6 +29,8 @@ export interface StartOptions {
   /** Unresolved; `undefined` is the default of the sandbox. */
   readonly cwd: string | undefined;
   readonly tag: string | undefined;
+  /** Makes the start repeatable; nothing does when it is absent or empty. */
+  readonly startId?: string | undefined;
   readonly user: User;
   /** An open pipe instead of /dev/null. Ignored with a terminal. */
   readonly hasStdin: boolean;
@@ -37,12 +41,15 @@ export interface StartOptions {
 }
 
 /** How a request names a process. */
-export type Selector = { readonly case: "pid"; readonly value: number } | { readonly case: "tag"; readonly value: string };
+export type Selector =
+  | { readonly case: "pid"; readonly value: number }
+  | { readonly case: "tag"; readonly value: string }
+  | { readonly case: "startId"; readonly value: string };
 
 const EXIT_RETENTION_MS = 30_000;
 const READ_BUFFER_BYTES = 64 * 1024;
 /** Output that is kept in memory: for one process at most and at least, and for all of them together. */
-const MAX_LOG_BYTES = 1024 * 1024;
+const MAX_LOG_BYTES = 4 * 1024 * 1024;
 const MIN_LOG_BYTES = 128 * 1024;
 const LOG_BUDGET_BYTES = 64 * 1024 * 1024;
 const ENDED_LOGS_BUDGET_BYTES = 16 * 1024 * 1024;
@@ -54,6 +61,8 @@ export class ProcessRegistry {
   readonly #readBuffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
   readonly #live = new Map<number, ManagedProcess>();
   readonly #ended = new Map<number, ManagedProcess>();
+  readonly #startIds = new StartIds();
+  readonly #oomCounter = new OomCounter();
   readonly #retention = new Set<NodeJS.Timeout>();
   /** At least what the logs of ended processes hold; counted exactly when it passes the budget. */
   #endedLogBytes = 0;
@@ -76,13 +85,21 @@ export class ProcessRegistry {
   }
 
   /**
-   * @throws {@link InvalidArgumentError} the program, an argument or the working directory cannot be used.
+   * Start a process, or find the one that was started under the same id.
+   *
+   * @throws {@link InvalidArgumentError} the program, an argument or the working directory cannot be used; {@link AlreadyExistsError} the
+   * id belongs to another start.
    */
-  async start(options: StartOptions): Promise<ManagedProcess> {
+  start(options: StartOptions): Promise<ManagedProcess> {
+    return this.#startIds.once(options.startId ?? "", options, () => this.#start(options));
+  }
+
+  async #start(options: StartOptions): Promise<ManagedProcess> {
     const plan = this.#plan(options);
     const managed = new ManagedProcess({
       description: { ...options, hasTerminal: options.terminal !== undefined },
       logCapacityBytes: () => this.#logCapacity(),
+      oomCounter: this.#oomCounter,
       onEnd: (process) => this.#retain(process),
     });
     if (options.terminal === undefined) {
@@ -104,8 +121,8 @@ export class ProcessRegistry {
    * @throws {@link NotFoundError} there is none.
    */
   find(selector: Selector): ManagedProcess {
-    const found = selector.case === "pid" ? this.#live.get(selector.value) : withTag(this.#live, selector.value);
-    if (found === undefined) throw notFound(selector);
+    const found = selector.case === "startId" ? this.#startIds.find(selector.value) : inMap(this.#live, selector);
+    if (found === undefined || this.#live.get(found.pid) !== found) throw notFound(selector);
     return found;
   }
 
@@ -115,9 +132,8 @@ export class ProcessRegistry {
    * @throws {@link NotFoundError} there is none.
    */
   findRecent(selector: Selector): ManagedProcess {
-    const ended = selector.case === "pid" ? this.#ended.get(selector.value) : withTag(this.#ended, selector.value);
-    const live = selector.case === "pid" ? this.#live.get(selector.value) : withTag(this.#live, selector.value);
-    const found = live ?? ended;
+    const found =
+      selector.case === "startId" ? this.#startIds.find(selector.value) : (inMap(this.#live, selector) ?? inMap(this.#ended, selector));
     if (found === undefined) throw notFound(selector);
     return found;
   }
@@ -132,6 +148,7 @@ export class ProcessRegistry {
       }
     }
     for (const timer of this.#retention) clearTimeout(timer);
+    this.#oomCounter.close();
     await this.#pipes.close();
   }
 
@@ -176,6 +193,7 @@ export class ProcessRegistry {
     const timer = setTimeout(() => {
       this.#retention.delete(timer);
       if (this.#ended.get(process.pid) === process) this.#ended.delete(process.pid);
+      this.#startIds.forget(process.description.startId ?? "", process);
     }, EXIT_RETENTION_MS);
     timer.unref();
     this.#retention.add(timer);
@@ -201,13 +219,17 @@ export class ProcessRegistry {
   }
 }
 
-function withTag(processes: ReadonlyMap<number, ManagedProcess>, tag: string): ManagedProcess | undefined {
+function inMap(
+  processes: ReadonlyMap<number, ManagedProcess>,
+  selector: Exclude<Selector, { case: "startId" }>,
+): ManagedProcess | undefined {
+  if (selector.case === "pid") return processes.get(selector.value);
   let found: ManagedProcess | undefined;
-  for (const process of processes.values()) if (process.description.tag === tag) found = process;
+  for (const process of processes.values()) if (process.description.tag === selector.value) found = process;
   return found;
 }
 
 function notFound(selector: Selector): NotFoundError {
-  const name = selector.case === "pid" ? `pid ${selector.value}` : `tag '${selector.value}'`;
+  const name = selector.case === "pid" ? `pid ${selector.value}` : `${selector.case === "tag" ? "tag" : "start_id"} '${selector.value}'`;
   return new NotFoundError(`process with ${name} not found`, undefined, "process_not_found");
 }

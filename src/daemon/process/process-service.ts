@@ -16,6 +16,7 @@ import { followProcess } from "./follow.js";
 import type { TerminalSize } from "./launch-terminal.js";
 import type { ManagedProcess } from "./managed-process.js";
 import type { ProcessRegistry, Selector } from "./process-registry.js";
+import { sharedMessages } from "./shared-messages.js";
 
 /** Deadline of the started process in milliseconds: on Start the request's timeout belongs to the process, not to the stream. */
 export const processTimeoutMs = createContextKey<number | undefined>(undefined);
@@ -35,14 +36,12 @@ export function createProcessService(registry: ProcessRegistry, state: DaemonSta
 
     async *start(request, context) {
       const process = await startProcess(request, context, registry, state);
-      const options = { signal: context.signal, keepaliveMs: keepaliveIntervalMs(context.requestHeader), isStarter: true };
-      for await (const event of followProcess(process, options)) yield { event };
+      yield* follow(process, context, true);
     },
 
     async *connect(request, context) {
       const process = registry.findRecent(toSelector(request.process));
-      const options = { signal: context.signal, keepaliveMs: keepaliveIntervalMs(context.requestHeader), isStarter: false };
-      for await (const event of followProcess(process, options)) yield { event };
+      yield* follow(process, context, false);
     },
 
     update(request) {
@@ -95,6 +94,11 @@ export function createProcessService(registry: ProcessRegistry, state: DaemonSta
       return {};
     },
   } satisfies ServiceImpl<typeof Process>;
+}
+
+function follow(process: ManagedProcess, context: HandlerContext, isStarter: boolean) {
+  const keepaliveMs = keepaliveIntervalMs(context.requestHeader);
+  return followProcess(process, process.follow(), { signal: context.signal, keepaliveMs, messages: sharedMessages(isStarter) });
 }
 
 async function startProcess(

@@ -1,0 +1,117 @@
+import { constants } from "node:os";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type {
+  ProcessSelector,
+  ProcessService,
+  SendInputRequest,
+  StartRequest,
+} from "../../../gen/proto/agentsandbox/process/v1/process_pb.js";
+import { FailedPreconditionError, InvalidArgumentError } from "../../errors/error-classes.js";
+import { SandboxError } from "../../errors/sandbox-error.js";
+import type { DaemonState } from "../daemon-state.js";
+import { keepaliveIntervalMs } from "../keepalive.js";
+import { requestUser, resolveUser } from "../users.js";
+import { followProcess } from "./follow.js";
+import type { ManagedProcess } from "./managed-process.js";
+import type { ProcessRegistry, Selector } from "./process-registry.js";
+import { resumableMessages } from "./resumable-messages.js";
+import { assertRepeatId } from "./start-ids.js";
+
+/** How long output is kept whole, and the process waits, for a reader that lost its connection. */
+const RESUME_GRACE_MS = 5_000;
+
+/** The handlers of `agentsandbox.process.v1.ProcessService`, over the same processes as `process.Process`. */
+export function createResumableService(registry: ProcessRegistry, state: DaemonState) {
+  return {
+    async *start(request, context) {
+      const process = await startProcess(request, context, registry, state);
+      yield* follow(process, toOffset(request.fromOffset, process), context);
+    },
+
+    async *attach(request, context) {
+      const process = registry.findRecent(toSelector(request.process));
+      const fromOffset = request.fromOffset === undefined ? undefined : toOffset(request.fromOffset, process);
+      yield* follow(process, fromOffset, context);
+    },
+
+    async sendInput(request) {
+      assertRepeatId("input_id", request.inputId);
+      const process = registry.find(toSelector(request.process));
+      await process.inputs.once(request.inputId, () => giveInput(process, request));
+      return { inputBytes: BigInt(process.inputBytes) };
+    },
+
+    sendSignal(request) {
+      const process = registry.find(toSelector(request.process));
+      process.signal(toSignal(request.signal));
+      return {};
+    },
+  } satisfies ServiceImpl<typeof ProcessService>;
+}
+
+function follow(process: ManagedProcess, fromOffset: number | undefined, context: HandlerContext) {
+  return followProcess(process, process.follow(fromOffset), {
+    signal: context.signal,
+    keepaliveMs: keepaliveIntervalMs(context.requestHeader),
+    onLost: () => process.log.hold(RESUME_GRACE_MS),
+    messages: resumableMessages(fromOffset),
+  });
+}
+
+async function startProcess(
+  request: StartRequest,
+  context: HandlerContext,
+  registry: ProcessRegistry,
+  state: DaemonState,
+): Promise<ManagedProcess> {
+  assertRepeatId("start_id", request.startId);
+  const user = resolveUser(requestUser(context.requestHeader), state);
+  if (context.signal.aborted) throw new ConnectError("the client left before the process was started", Code.Canceled);
+  return registry.start({
+    cmd: request.cmd,
+    args: request.args,
+    envs: request.envs,
+    cwd: request.cwd,
+    tag: request.tag,
+    startId: request.startId,
+    user,
+    hasStdin: request.stdin,
+    terminal: request.pty && { size: { cols: request.pty.cols, rows: request.pty.rows } },
+    timeoutMs: request.timeoutMs === 0 ? undefined : request.timeoutMs,
+  });
+}
+
+function toOffset(offset: bigint, process: ManagedProcess): number {
+  const { endOffset } = process.log;
+  if (offset > BigInt(endOffset)) {
+    throw new InvalidArgumentError(`from_offset ${offset} lies beyond the output of process ${process.pid}, which has ${endOffset} bytes`);
+  }
+  return Number(offset);
+}
+
+async function giveInput(process: ManagedProcess, { data, close }: SendInputRequest): Promise<void> {
+  const { hasTerminal } = process.description;
+  if (close && hasTerminal) {
+    throw new FailedPreconditionError(`process ${process.pid} has a terminal, whose input ends by sending it byte 0x04`);
+  }
+  try {
+    if (data.length > 0) await process.write(hasTerminal ? "pty" : "stdin", data);
+  } catch (cause) {
+    if (!SandboxError.isInstance(cause) || cause.reason !== "internal") throw cause;
+    throw new FailedPreconditionError(cause.message, { cause });
+  }
+  if (close) process.closeStdin();
+}
+
+function toSelector(selector: ProcessSelector | undefined): Selector {
+  const named = selector?.selector;
+  if (named?.case === undefined) throw new InvalidArgumentError("the request selects no process: give a pid, a tag or a start_id");
+  return named;
+}
+
+function toSignal(name: string): NodeJS.Signals {
+  if (!Object.hasOwn(constants.signals, name)) throw new InvalidArgumentError(`there is no signal '${name}' on this system`);
+  // The table of node:os has exactly the names that NodeJS.Signals lists.
+  return name as NodeJS.Signals;
+}
