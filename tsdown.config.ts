@@ -33,7 +33,7 @@ export default defineConfig([
     name: "code",
     entry: ENTRIES,
     dts: false,
-    deps: { neverBundle: [/^#/], alwaysBundle: [/^@bufbuild\/protobuf/, "openapi-fetch"], onlyBundle: false },
+    deps: { neverBundle: [/^#/], alwaysBundle: [/^@bufbuild\/protobuf/, "openapi-fetch", "ignore"], onlyBundle: false },
     outputOptions: { chunkFileNames: "chunks/[name].js" },
   },
   {

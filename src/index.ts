@@ -20,6 +20,7 @@ export {
 } from "./errors/error-classes.js";
 export { ERROR_REASONS, type ErrorReason } from "./errors/reason.js";
 export { SandboxError, type SandboxErrorOptions } from "./errors/sandbox-error.js";
+export type { ByteRange } from "./protocol/byte-range.js";
 export type { FileData } from "./protocol/file-data.js";
 export { type EntryInfo, type FilesystemEvent, FilesystemEventType, FileType } from "./protocol/filesystem-client.js";
 export type {
@@ -53,6 +54,7 @@ export {
   Files,
   type FileWriteEntry,
   type FileWriteOptions,
+  type ReadArchiveOptions,
   type WatchOptions,
 } from "./sandbox/files.js";
 export type { SandboxParts } from "./sandbox/open-sandbox.js";

@@ -7,9 +7,11 @@ import { createFetchClient } from "../transport/http-fetch.js";
 import { toSafeLogger } from "../transport/logger.js";
 import { createRestClient } from "../transport/rest.js";
 import { createRpcClient } from "../transport/rpc.js";
+import { type ArchiveClient, createHttpArchives } from "./archive-client.js";
 import { createFilesystemClient, type FilesystemClient } from "./filesystem-client.js";
 import { createLifecycleClient, type LifecycleClient } from "./lifecycle-client.js";
 import type { SandboxAccess } from "./lifecycle-types.js";
+import { createProcessArchives } from "./process-archives.js";
 import { createProcessClient, type ProcessClient } from "./process-client.js";
 import type { RouteGeneration } from "./route-memory.js";
 import { createFileTransfer, type FileTransfer } from "./transfer.js";
@@ -59,6 +61,7 @@ export interface DaemonClients {
   readonly processes: ProcessClient;
   readonly filesystem: FilesystemClient;
   readonly transfer: FileTransfer;
+  readonly archives: ArchiveClient;
   /** Whether it answers; false when the edge knows no such running sandbox. */
   isHealthy(options: RequestOptions): Promise<boolean>;
 }
@@ -82,10 +85,14 @@ export function openDaemon(config: Config, access: SandboxAccess, pool: Connecti
   const http = new DaemonHttp(shared);
   const isBinary = config.encoding === "auto" ? access.isBinary : config.encoding === "binary";
   const rpc = createRpcClient({ ...shared, isBinary, probeHealth: () => http.probeHealth() });
+  const processes = createProcessClient(rpc);
+  const filesystem = createFilesystemClient(rpc);
   return {
-    processes: createProcessClient(rpc),
-    filesystem: createFilesystemClient(rpc),
+    processes,
+    filesystem,
     transfer: createFileTransfer(http, access.envdVersion),
+    // Only our daemon says that it is binary, and only it has endpoints for archives.
+    archives: access.isBinary ? createHttpArchives(http) : createProcessArchives(processes, filesystem, access.envdVersion),
     isHealthy: (options) => http.isHealthy(options),
   };
 }

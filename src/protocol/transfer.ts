@@ -2,6 +2,7 @@ import { ProtocolError, TimeoutError, UnimplementedError } from "../errors/error
 import { fromReadableStream, toReadableStream } from "../shared/byte-stream.js";
 import type { RequestOptions } from "../transport/config.js";
 import type { DaemonAnswer, DaemonHttp } from "../transport/daemon-http.js";
+import { assertContentRange, type ByteRange, sliceBody, toRangeHeader } from "./byte-range.js";
 import { DAEMON_FEATURES, isVersionAtLeast } from "./daemon-version.js";
 import type { FileBody } from "./file-data.js";
 import { encodeMultipart, isSafeFileName } from "./multipart.js";
@@ -12,6 +13,12 @@ export interface TransferOptions extends RequestOptions {
   readonly user?: string | undefined;
   /** Compress on the way. */
   readonly gzip?: boolean | undefined;
+}
+
+/** Options of a download. */
+export interface DownloadOptions extends TransferOptions {
+  /** Checked already. */
+  readonly range?: ByteRange | undefined;
 }
 
 /** Options of an upload. */
@@ -39,12 +46,15 @@ export interface WriteInfo {
 /** File content over the daemon's HTTP endpoints; bodies are never held back whole. */
 export interface FileTransfer {
   /** The whole content. */
-  read(path: string, options: TransferOptions): Promise<Uint8Array<ArrayBuffer>>;
+  read(path: string, options: DownloadOptions): Promise<Uint8Array<ArrayBuffer>>;
   /** The content as it comes. `idleTimeoutMs` ends a transfer that stands still for that long; `0` never. */
-  readStream(path: string, options: TransferOptions & { readonly idleTimeoutMs: number }): Promise<ReadableStream<Uint8Array<ArrayBuffer>>>;
+  readStream(path: string, options: DownloadOptions & { readonly idleTimeoutMs: number }): Promise<ReadableStream<Uint8Array<ArrayBuffer>>>;
   /** Write files; one element per entry, in order. */
   write(entries: readonly UploadEntry[], options: UploadOptions): Promise<WriteInfo[]>;
 }
+
+/** HTTP status for a range behind the end of the file. */
+const NOTHING_IN_RANGE = 416;
 
 /** Open the file endpoints of a daemon, whose version decides how uploads are sent. */
 export function createFileTransfer(http: DaemonHttp, envdVersion: string): FileTransfer {
@@ -64,7 +74,8 @@ export function createFileTransfer(http: DaemonHttp, envdVersion: string): FileT
   async function writeMultipart(entries: readonly UploadEntry[], options: UploadOptions): Promise<WriteInfo[]> {
     const { contentType, body } = encodeMultipart(entries);
     const path = entries.length === 1 ? entries[0]?.path : undefined;
-    return post(path, { "content-type": contentType, ...options.metadataHeaders }, body, options);
+    const headers = { "content-type": contentType, ...(options.gzip && { "content-encoding": "gzip" }), ...options.metadataHeaders };
+    return post(path, headers, options.gzip ? compress(body) : body, options);
   }
 
   async function post(
@@ -99,19 +110,31 @@ export function createFileTransfer(http: DaemonHttp, envdVersion: string): FileT
     }
   }
 
-  async function open(path: string, options: TransferOptions): Promise<DaemonAnswer> {
-    const { operation, signal, requestTimeoutMs } = options;
+  async function open(path: string, options: DownloadOptions): Promise<DaemonAnswer> {
+    const { operation, signal, requestTimeoutMs, range } = options;
     const answer = await http.send({
       operation,
       method: "GET",
       target: toTarget(path, options.user),
-      headers: { "accept-encoding": options.gzip ? "gzip" : "identity" },
+      headers: {
+        "accept-encoding": options.gzip && range === undefined ? "gzip" : "identity",
+        ...(range !== undefined && { range: toRangeHeader(range) }),
+      },
       signal,
       requestTimeoutMs,
       notFound: "file_not_found",
+      expectedStatus: range === undefined ? undefined : NOTHING_IN_RANGE,
     });
-    assertIsFile(answer, operation);
-    return answer;
+    try {
+      const { status } = answer.response;
+      if (range !== undefined && status === 206) assertContentRange(answer.response.header("content-range"), range, operation);
+      if (status !== NOTHING_IN_RANGE) assertIsFile(answer, operation);
+      return answer;
+    } catch (error) {
+      answer.deadline.abort(error);
+      answer.deadline[Symbol.dispose]();
+      throw error;
+    }
   }
 
   function tooOld(operation: string, what: string): UnimplementedError {
@@ -124,8 +147,9 @@ export function createFileTransfer(http: DaemonHttp, envdVersion: string): FileT
     async read(path, options) {
       const answer = await open(path, options);
       try {
-        const isPlain = answer.response.header("content-encoding") === undefined;
-        const bytes = isPlain ? await answer.response.bytes() : await collect(decode(answer));
+        const { response } = answer;
+        const isWanted = response.status === 206 || (options.range === undefined && response.header("content-encoding") === undefined);
+        const bytes = isWanted ? await response.bytes() : await collect(content(answer, options.range));
         return bytes as Uint8Array<ArrayBuffer>; // no client gives shared memory
       } catch (error) {
         throw await answer.explain(error);
@@ -141,10 +165,8 @@ export function createFileTransfer(http: DaemonHttp, envdVersion: string): FileT
     async write(entries, options) {
       const hasOctetStream = isVersionAtLeast(envdVersion, DAEMON_FEATURES.octetStreamUpload);
       if (options.gzip && !hasOctetStream) throw tooOld(options.operation, "compressed uploads");
-      const hasStream = entries.some(({ body }) => !(body instanceof Uint8Array));
-      const isSingle = entries.length === 1 && options.useOctetStream !== false;
-      const hasOddName = entries.length > 1 && !entries.every(({ path }) => isSafeFileName(path));
-      if (hasOctetStream && (options.gzip || hasStream || options.useOctetStream || isSingle || hasOddName)) {
+      const isRaw = entries.length === 1 ? prefersRaw(entries, options) : options.useOctetStream || !entries.every(hasSafeName);
+      if (hasOctetStream && isRaw) {
         const written: WriteInfo[] = [];
         for (const entry of entries) written.push(...(await writeRaw(entry, options)));
         return written;
@@ -152,6 +174,15 @@ export function createFileTransfer(http: DaemonHttp, envdVersion: string): FileT
       return writeMultipart(entries, options);
     },
   };
+}
+
+/** A form that is compressed or has no length is understood by fewer servers than a raw body. */
+function prefersRaw(entries: readonly UploadEntry[], { useOctetStream, gzip }: UploadOptions): boolean {
+  return useOctetStream !== false || gzip === true || entries.some(({ body }) => !(body instanceof Uint8Array));
+}
+
+function hasSafeName({ path }: UploadEntry): boolean {
+  return isSafeFileName(path);
 }
 
 function toTarget(path: string | undefined, user: string | undefined): string {
@@ -162,18 +193,15 @@ function toTarget(path: string | undefined, user: string | undefined): string {
 /**
  * A proxy on the way may answer an error with status 200. A file carries a Content-Disposition header, such an error does not.
  */
-function assertIsFile({ response, deadline }: DaemonAnswer, operation: string): void {
+function assertIsFile({ response }: DaemonAnswer, operation: string): void {
   const isJson = response.header("content-type")?.startsWith("application/json") ?? false;
   if (!isJson || response.header("content-disposition") !== undefined) return;
-  const error = new ProtocolError(`${operation}: the answer is not a file (it is JSON without a file name)`, { operation });
-  deadline.abort(error);
-  deadline[Symbol.dispose]();
-  throw error;
+  throw new ProtocolError(`${operation}: the answer is not a file (it is JSON without a file name)`, { operation });
 }
 
 async function* readChunks(
   answer: DaemonAnswer,
-  { operation, idleTimeoutMs }: TransferOptions & { readonly idleTimeoutMs: number },
+  { operation, idleTimeoutMs, range }: DownloadOptions & { readonly idleTimeoutMs: number },
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const toIdleTimeout = () =>
     new TimeoutError(`${operation}: no byte came for streamIdleTimeoutMs (${idleTimeoutMs} ms)`, { operation, timeout: "request" });
@@ -183,7 +211,7 @@ async function* readChunks(
   };
   try {
     watch();
-    for await (const chunk of decode(answer)) {
+    for await (const chunk of content(answer, range)) {
       clearTimeout(timer);
       yield chunk;
       watch();
@@ -194,6 +222,13 @@ async function* readChunks(
     clearTimeout(timer);
     answer.deadline[Symbol.dispose]();
   }
+}
+
+/** The wanted bytes: servers may ignore a range and send the whole file. */
+function content(answer: DaemonAnswer, range: ByteRange | undefined): AsyncIterable<Uint8Array> {
+  // That body only explains why there is nothing.
+  if (answer.response.status === NOTHING_IN_RANGE) return sliceBody(answer.response.body, { start: Number.MAX_SAFE_INTEGER });
+  return range === undefined || answer.response.status === 206 ? decode(answer) : sliceBody(decode(answer), range);
 }
 
 function decode({ response }: DaemonAnswer): AsyncIterable<Uint8Array> {

@@ -1,10 +1,13 @@
 import { InvalidArgumentError, UnimplementedError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
+import type { ArchiveClient } from "../protocol/archive-client.js";
+import { type ByteRange, checkByteRange } from "../protocol/byte-range.js";
 import { DAEMON_FEATURES, isVersionAtLeast } from "../protocol/daemon-version.js";
-import { type FileData, toFileBody } from "../protocol/file-data.js";
+import { type FileBody, type FileData, toFileBody } from "../protocol/file-data.js";
 import { toMetadataHeaders } from "../protocol/file-metadata.js";
 import type { EntryInfo, FilesystemClient } from "../protocol/filesystem-client.js";
 import type { FileTransfer, WriteInfo } from "../protocol/transfer.js";
+import { toReadableStream } from "../shared/byte-stream.js";
 import { assertText } from "../shared/text-check.js";
 import { checkTimeoutMs, type RequestOptions } from "../transport/config.js";
 import { checkUser } from "./options.js";
@@ -18,8 +21,10 @@ export interface FileOptions extends RequestOptions {
 
 /** How a file is read. */
 export interface FileReadOptions extends FileOptions {
-  /** Compress on the way. @defaultValue false */
+  /** Compress on the way; a part of a file never is. @defaultValue false */
   readonly gzip?: boolean | undefined;
+  /** Only these bytes. As text, a character that a bound cuts is decoded to U+FFFD. @defaultValue the whole file */
+  readonly range?: ByteRange | undefined;
   /** Only for `stream`: milliseconds without a byte after which the stream fails; `0` never. @defaultValue 0 */
   readonly streamIdleTimeoutMs?: number | undefined;
 }
@@ -57,6 +62,12 @@ export interface FileListOptions extends FileOptions {
   readonly depth?: number | undefined;
 }
 
+/** How a directory is read as an archive. */
+export interface ReadArchiveOptions extends FileOptions {
+  /** Patterns of what to leave out, relative to the directory, in the form of `.gitignore`. @defaultValue nothing */
+  readonly ignore?: readonly string[] | undefined;
+}
+
 /** How a directory is watched. */
 export interface WatchOptions extends FileOptions {
   /** Also directories below, and those made later. @defaultValue false */
@@ -68,6 +79,13 @@ export interface WatchOptions extends FileOptions {
   readonly includeEntry?: boolean | undefined;
   /** Watch network file systems too, where changes by others are not seen. @defaultValue false */
   readonly allowNetworkMounts?: boolean | undefined;
+}
+
+/** The clients below {@link Files}. */
+export interface FileClients {
+  readonly entries: FilesystemClient;
+  readonly transfer: FileTransfer;
+  readonly archives: ArchiveClient;
 }
 
 const DEFAULT_WATCH_TIMEOUT_MS = 60_000;
@@ -82,11 +100,13 @@ const MAX_DEPTH = 2 ** 32 - 1;
 export class Files {
   readonly #entries: FilesystemClient;
   readonly #transfer: FileTransfer;
+  readonly #archives: ArchiveClient;
   readonly #envdVersion: string;
 
-  constructor(entries: FilesystemClient, transfer: FileTransfer, envdVersion: string) {
+  constructor({ entries, transfer, archives }: FileClients, envdVersion: string) {
     this.#entries = entries;
     this.#transfer = transfer;
+    this.#archives = archives;
     this.#envdVersion = envdVersion;
   }
 
@@ -94,7 +114,7 @@ export class Files {
   read(path: string, options?: FileReadOptions & { readonly format?: "text" | undefined }): Promise<string>;
   read<F extends FileFormat>(path: string, options: FileReadOptions & { readonly format: F }): Promise<FileContent[F]>;
   async read(path: string, options: FileReadOptions & { readonly format?: FileFormat | undefined } = {}): Promise<FileContent[FileFormat]> {
-    const call = { ...this.#call("files.read", path, options), gzip: options.gzip };
+    const call = { ...this.#call("files.read", path, options), gzip: options.gzip, range: checkByteRange(options.range) };
     switch (options.format ?? "text") {
       case "text":
         return new TextDecoder("utf-8", { ignoreBOM: true }).decode(await this.#transfer.read(path, call));
@@ -134,7 +154,10 @@ export class Files {
     return written;
   }
 
-  /** Write several files; in one request where no data is a stream. Two entries for one path are refused. */
+  /**
+   * Write several files in one request; one each only with `useOctetStream` and for names that a form cannot carry. Two entries for one path
+   * are refused. They are written in their order: when one fails, those before it stay.
+   */
   async writeFiles(files: readonly FileWriteEntry[], options?: FileWriteOptions): Promise<WriteInfo[]> {
     assertDistinct(files);
     return files.length === 0 ? [] : this.#write("files.writeFiles", files, options);
@@ -181,6 +204,28 @@ export class Files {
     await this.#entries.remove(path, this.#call("files.remove", path, options));
   }
 
+  /**
+   * Read everything below a directory as a tar archive: permission bits, times, symbolic and hard links. The stream must be read or
+   * cancelled, and rejects when the archive is not complete. `downloadDir` of the entry `./node` unpacks it.
+   *
+   * On a daemon that is not ours a `tar` program inside the sandbox writes it.
+   */
+  async readArchive(path: string, options: ReadArchiveOptions = {}): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+    const { ignore = [] } = options;
+    return toReadableStream(await this.#archives.read(path, { ...this.#call("files.readArchive", path, options), ignore }));
+  }
+
+  /**
+   * Unpack a tar archive into a directory, which is made when missing; all that is made belongs to the user. It is sent as it comes and
+   * has no time limit unless `requestTimeoutMs` is given. When it fails, what was unpacked before stays. `uploadDir` of the entry `./node`
+   * makes archives.
+   *
+   * @throws {@link InvalidArgumentError} the data is no tar archive, or an entry leads out of the directory.
+   */
+  async writeArchive(path: string, archive: FileData, options: FileOptions = {}): Promise<void> {
+    await this.#archives.write(path, toChunks(toFileBody(archive)), this.#call("files.writeArchive", path, options));
+  }
+
   /** Watch a directory. Resolves when every later change will be seen. */
   async watchDir(path: string, onEvent: WatchCallback, options: WatchOptions = {}): Promise<WatchHandle> {
     const timeoutMs = checkTimeoutMs("timeoutMs", options.timeoutMs) ?? DEFAULT_WATCH_TIMEOUT_MS;
@@ -223,6 +268,11 @@ export class Files {
       `the daemon (version ${this.#envdVersion}) is too old for ${what}; it needs ${minimum}: rebuild the template`,
     );
   }
+}
+
+async function* toChunks(body: FileBody): AsyncGenerator<Uint8Array, void, undefined> {
+  if (body instanceof Uint8Array) yield body;
+  else yield* body;
 }
 
 function assertDistinct(files: readonly FileWriteEntry[]): void {

@@ -36,11 +36,11 @@ export async function openPlatform(options: ConnectionOptions): Promise<Platform
 
 /** Build the namespaces of one sandbox. The only place where the layers are put together. */
 export function openSandboxParts(platform: Platform, access: SandboxAccess): SandboxParts {
-  const { processes, filesystem, transfer, isHealthy } = openDaemon(platform.config, access, pool);
+  const { processes, filesystem, transfer, archives, isHealthy } = openDaemon(platform.config, access, pool);
   return {
     platform,
     access,
-    files: new Files(filesystem, transfer, access.envdVersion),
+    files: new Files({ entries: filesystem, transfer, archives }, access.envdVersion),
     commands: new Commands(processes, access.envdVersion),
     pty: new Pty(processes),
     isHealthy,

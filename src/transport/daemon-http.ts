@@ -30,6 +30,10 @@ export interface DaemonRequest {
   readonly signal?: AbortSignal | undefined;
   readonly requestTimeoutMs?: number | undefined;
   readonly notFound?: ErrorReason | undefined;
+  /** The daemon may see the request twice without harm. @defaultValue true for GET */
+  readonly isIdempotent?: boolean | undefined;
+  /** A status of 400 or more that is an answer and no failure. */
+  readonly expectedStatus?: number | undefined;
 }
 
 /** A success whose body has yet to be read. */
@@ -72,13 +76,14 @@ export class DaemonHttp {
           headers: { ...headers, ...request.headers },
           body: request.body,
           signal: deadline.signal,
-          isIdempotent: request.method === "GET",
+          isIdempotent: request.isIdempotent ?? request.method === "GET",
         },
         { retries: isStreamed ? 0 : retries, statuses: NO_STATUSES },
         deadline.endsAtMs,
       );
       logger.info("request", { operation: request.operation, status: response.status, sandboxId });
-      if (response.status < 200 || response.status >= 300) throw await errorFromResponse(response, context, deadline.signal);
+      const isExpected = (response.status >= 200 && response.status < 300) || response.status === request.expectedStatus;
+      if (!isExpected) throw await errorFromResponse(response, context, deadline.signal);
       return { response, deadline, explain: (error) => this.#explain(context, deadline, error) };
     } catch (error) {
       const failure = await this.#explain(context, deadline, error);

@@ -1,7 +1,9 @@
+import { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FileNotFoundError, InvalidArgumentError, TimeoutError } from "../../src/errors/error-classes.js";
 import type { FilesystemEvent } from "../../src/protocol/filesystem-client.js";
-import { type DaemonSandbox, openDaemonSandbox } from "./support/daemon-sandbox.js";
+import { type DaemonSandbox, openDaemonSandbox, openParts } from "./support/daemon-sandbox.js";
+import { openRecorder } from "./support/recorder.js";
 
 describe.each([
   ["binary", true],
@@ -60,6 +62,87 @@ describe.each([
         { path: "./x", data: "2" },
       ]),
     ).rejects.toBeInstanceOf(InvalidArgumentError);
+  });
+
+  it("several files go in one request, compressed or not, streams too", async () => {
+    const recorder = await openRecorder(sandbox.baseUrl);
+    const { files } = await openParts(recorder.url, { isBinary });
+    try {
+      for (const gzip of [false, true]) {
+        async function* pieces() {
+          yield "é";
+          yield new TextEncoder().encode("日".repeat(100_000));
+        }
+        const entries = [
+          { path: "one/text", data: "é日🚀".repeat(1000) },
+          { path: "one/stream", data: pieces() },
+          { path: "one/node", data: Readable.from([Buffer.from("n"), Buffer.from("ode")]) },
+          { path: "one/web", data: new Blob(["w"]).stream() },
+          { path: "one/empty", data: new Uint8Array(0) },
+        ];
+        const written = await files.writeFiles(entries, { gzip, metadata: { kind: "many" } });
+        expect(written.map(({ name, metadata }) => [name, metadata])).toEqual(
+          ["text", "stream", "node", "web", "empty"].map((name) => [name, { kind: "many" }]),
+        );
+        expect(recorder.requests.splice(0)).toEqual([
+          ["POST", "/files", expect.stringMatching(/^multipart\/form-data/), gzip ? "gzip" : undefined],
+        ]);
+        expect(await sandbox.files.read("one/text")).toBe("é日🚀".repeat(1000));
+        expect(await sandbox.files.read("one/stream")).toBe(`é${"日".repeat(100_000)}`);
+        expect(await sandbox.files.read("one/node")).toBe("node");
+        expect((await sandbox.files.list("one")).map(({ size }) => size)).toEqual([0, 4, 300_002, 9000, 1]);
+      }
+      await files.writeFiles(
+        [
+          { path: "one/a", data: "1" },
+          { path: "one/b", data: "2" },
+        ],
+        { useOctetStream: true },
+      );
+      expect(recorder.requests.map(([, , type]) => type)).toEqual(["application/octet-stream", "application/octet-stream"]);
+    } finally {
+      await recorder.close();
+    }
+  });
+
+  it("FIL-09: gzip sends a compressed raw body", async () => {
+    const recorder = await openRecorder(sandbox.baseUrl);
+    const { files } = await openParts(recorder.url, { isBinary });
+    try {
+      await files.write("g.txt", "text", { gzip: true });
+      await files.write("g.txt", "text", { gzip: true, useOctetStream: false });
+      expect(recorder.requests.map(([, , ...headers]) => headers)).toEqual([
+        ["application/octet-stream", "gzip"],
+        ["application/octet-stream", "gzip"],
+      ]);
+      expect(await sandbox.files.read("g.txt")).toBe("text");
+    } finally {
+      await recorder.close();
+    }
+  });
+
+  it("a range gives its bytes in each format, and nothing behind the end", async () => {
+    await sandbox.files.write("r.txt", "0123456789");
+    await sandbox.files.write("r0.txt", "");
+    for (const [range, expected] of [
+      [{ start: 0 }, "0123456789"],
+      [{ start: 4 }, "456789"],
+      [{ start: 2, end: 5 }, "234"],
+      [{ start: 9, end: 99 }, "9"],
+      [{ start: 10 }, ""],
+      [{ start: 1000, end: 1001 }, ""],
+    ] as const) {
+      expect(await sandbox.files.read("r.txt", { range })).toBe(expected);
+      expect(await sandbox.files.read("r.txt", { range, gzip: true, format: "text" })).toBe(expected);
+      expect(new TextDecoder().decode(await sandbox.files.read("r.txt", { range, format: "bytes" }))).toBe(expected);
+      expect(await (await sandbox.files.read("r.txt", { range, format: "blob" })).text()).toBe(expected);
+      expect(await new Response(await sandbox.files.read("r.txt", { range, format: "stream" })).text()).toBe(expected);
+      expect(await sandbox.files.read("r0.txt", { range })).toBe("");
+    }
+    for (const range of [{ start: -1 }, { start: 1.5 }, { start: 5, end: 5 }, { start: 5, end: 4 }, { start: Number.NaN }]) {
+      await expect(sandbox.files.read("r.txt", { range })).rejects.toBeInstanceOf(InvalidArgumentError);
+    }
+    await expect(sandbox.files.read("none", { range: { start: 0 } })).rejects.toBeInstanceOf(FileNotFoundError);
   });
 
   it("FIL-12, FIL-35: dot files and relative paths mean the same on every call", async () => {
