@@ -204,6 +204,331 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v3/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for a build of a template
+         * @description Registers a template under the name, or one more build of the template that has the name already, and answers with the ids that the other calls of the build take. Nothing is built before the build is started; a build that is never started is dropped after a day.
+         */
+        post: operations["requestTemplateBuild"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/templates/{templateID}/files/{hash}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A template id or a name, percent-encoded as one segment. Deleting also takes `name:tag`.
+                 * @example y8dsutkrla549c58z8uc
+                 */
+                templateID: components["parameters"]["TemplateId"];
+                /**
+                 * @description Hash of the files; the platform takes it as it is. Anything but 64 hexadecimal digits is answered with 400.
+                 * @example 0f6f0f1f2f3f4f5f6f7f8f9fafbfcfdfefff0f1f2f3f4f5f6f7f8f9fafbfcfdf
+                 */
+                hash: components["parameters"]["FilesHash"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Ask whether files of a COPY step are here
+         * @description Answers 201, also though nothing is made, because clients of this wire expect it. When the files are not present, `url` is where they are put.
+         */
+        get: operations["getTemplateFiles"];
+        /**
+         * Upload the files of a COPY step
+         * @description The target of `url`: a tar archive, plain or gzip, with its length; entries are paths relative to the context directory. The token in the query stands for the key. An upload that breaks off leaves nothing; a second one of the same hash replaces the first.
+         */
+        put: operations["putTemplateFiles"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/templates/{templateID}/builds/{buildID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A template id or a name, percent-encoded as one segment. Deleting also takes `name:tag`.
+                 * @example y8dsutkrla549c58z8uc
+                 */
+                templateID: components["parameters"]["TemplateId"];
+                /**
+                 * @description Id of a build.
+                 * @example 1d3c1f04-6a52-4b0a-9a51-6b9f2d0c6c1e
+                 */
+                buildID: components["parameters"]["BuildId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a build
+         * @description Only a build in `waiting` can be started. Answers at once; `getTemplateBuildStatus` tells how it goes. Every step runs inside a sandbox of its own. A platform that stops ends its builds with `error`.
+         */
+        post: operations["startTemplateBuild"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/templates/{templateID}/builds/{buildID}/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A template id or a name, percent-encoded as one segment. Deleting also takes `name:tag`.
+                 * @example y8dsutkrla549c58z8uc
+                 */
+                templateID: components["parameters"]["TemplateId"];
+                /**
+                 * @description Id of a build.
+                 * @example 1d3c1f04-6a52-4b0a-9a51-6b9f2d0c6c1e
+                 */
+                buildID: components["parameters"]["BuildId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Tell how a build goes
+         * @description A client adds the number of received `logEntries` to its offset. After a final status it goes on until a page has no entries.
+         */
+        get: operations["getTemplateBuildStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/templates/{templateID}/builds/{buildID}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A template id or a name, percent-encoded as one segment. Deleting also takes `name:tag`.
+                 * @example y8dsutkrla549c58z8uc
+                 */
+                templateID: components["parameters"]["TemplateId"];
+                /**
+                 * @description Id of a build.
+                 * @example 1d3c1f04-6a52-4b0a-9a51-6b9f2d0c6c1e
+                 */
+                buildID: components["parameters"]["BuildId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read the log of a build
+         * @description Entries by time. The cursor is a time: with `forward` entries at or after it, oldest first; with `backward` entries at or before it, newest first.
+         */
+        get: operations["getTemplateBuildLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List templates
+         * @description Every template of this platform, by name.
+         */
+        get: operations["listTemplates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List templates, page by page
+         * @description As `listTemplates`, in pages.
+         */
+        get: operations["listTemplatesV2"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/templates/{templateID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A template id or a name, percent-encoded as one segment. Deleting also takes `name:tag`.
+                 * @example y8dsutkrla549c58z8uc
+                 */
+                templateID: components["parameters"]["TemplateId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Describe a template and its builds
+         * @description Builds are listed newest first.
+         */
+        get: operations["getTemplate"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a template
+         * @description Its names are free at once and no sandbox is made from it any more. A build under way is stopped. Files that a running sandbox or another template stands on stay until those are gone.
+         */
+        delete: operations["deleteTemplate"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a template (older clients)
+         * @deprecated
+         * @description As `updateTemplateV2`.
+         */
+        patch: operations["updateTemplate"];
+        trace?: never;
+    };
+    "/v2/templates/{templateID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A template id or a name, percent-encoded as one segment. Deleting also takes `name:tag`.
+                 * @example y8dsutkrla549c58z8uc
+                 */
+                templateID: components["parameters"]["TemplateId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change a template
+         * @description `public` is kept and shown; on one machine it changes nothing else.
+         */
+        patch: operations["updateTemplateV2"];
+        trace?: never;
+    };
+    "/templates/aliases/{alias}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A name, percent-encoded as one segment.
+                 * @example my-template
+                 */
+                alias: components["parameters"]["TemplateAlias"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Look a name up
+         * @description 404 says that the name is free.
+         */
+        get: operations["getTemplateAlias"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/templates/tags": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give tags to a build
+         * @description The build that `target` leads to gets every tag; a tag that another build had moves. A tag is not a UUID.
+         */
+        post: operations["assignTemplateTags"];
+        /**
+         * Take tags away
+         * @description The build stays. The tag `default` cannot be taken away.
+         */
+        delete: operations["removeTemplateTags"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/templates/{templateID}/tags": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A template id or a name, percent-encoded as one segment. Deleting also takes `name:tag`.
+                 * @example y8dsutkrla549c58z8uc
+                 */
+                templateID: components["parameters"]["TemplateId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the tags of a template
+         * @description By name of the tag.
+         */
+        get: operations["listTemplateTags"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -440,6 +765,351 @@ export interface components {
         StringMap: {
             [key: string]: string;
         };
+        /** @description A build to prepare. */
+        TemplateBuildRequest: {
+            /**
+             * @description Name of the template, lower-cased; `:tag` at its end names one tag more. Required, unless `alias` is given.
+             * @example my-template:v1
+             */
+            name?: string;
+            /**
+             * @deprecated
+             * @description The name, in older clients.
+             */
+            alias?: string;
+            /** @description Tags that the build gets when it is ready. Without any, and without one in `name`, it is `default`. */
+            tags?: string[];
+            /**
+             * @description CPUs of sandboxes made from it.
+             * @default 2
+             */
+            cpuCount?: number;
+            /**
+             * @description Memory in MiB of sandboxes made from it.
+             * @default 1024
+             */
+            memoryMB?: number;
+            /** @description Wanted free space in MiB after the steps. The disk of this platform is that of the machine, so nothing grows. */
+            minFreeDiskMb?: number;
+            /**
+             * @deprecated
+             * @description Ignored; a key belongs to one team.
+             */
+            teamID?: string;
+        };
+        /** @description Ids and names of a build that waits for its start. */
+        RequestedTemplateBuild: {
+            /** @description Id of the template. */
+            templateID: string;
+            /** @description Id of the build, a UUID. */
+            buildID: string;
+            /** @description Whether the template was published. */
+            public: boolean;
+            /**
+             * @deprecated
+             * @description The names again.
+             */
+            aliases: string[];
+            /** @description Names of the template. */
+            names: string[];
+            /** @description Tags that the build will have. */
+            tags: string[];
+        };
+        /** @description Whether an archive is here. */
+        TemplateFiles: {
+            /** @description True when nothing needs to be uploaded. */
+            present: boolean;
+            /** @description Where the archive is put with `PUT`, without a key, within an hour. */
+            url?: string;
+            headers?: components["schemas"]["StringMap"];
+        };
+        /** @description How to log in to the registry of `fromImage`. */
+        RegistryCredentials: {
+            /**
+             * @description The kind.
+             * @constant
+             */
+            type: "registry";
+            /** @description The name. */
+            username: string;
+            /** @description The password; never logged. */
+            password: string;
+        } | {
+            /**
+             * @description The kind.
+             * @constant
+             */
+            type: "aws";
+            /** @description Id of the access key. */
+            awsAccessKeyId: string;
+            /** @description The secret; never logged. */
+            awsSecretAccessKey: string;
+            /** @description Region of the registry. */
+            awsRegion: string;
+        } | {
+            /**
+             * @description The kind.
+             * @constant
+             */
+            type: "gcp";
+            /** @description Key of the service account as JSON text; never logged. */
+            serviceAccountJson: string;
+        };
+        /** @description One step. Unknown fields of clients, such as `forceUpload`, are ignored. */
+        TemplateStep: {
+            /**
+             * @description `COPY` [source, destination, owner or "", octal mode or ""] places files of the archive as a Dockerfile does; `RUN` [command, user or none] runs `bash -l -c`; `ENV` [name, value, …]; `WORKDIR` [path], made when missing; `USER` [name]. Anything else is answered with 400.
+             * @enum {string}
+             */
+            type: "COPY" | "RUN" | "ENV" | "WORKDIR" | "USER";
+            /**
+             * @description Arguments by position.
+             * @default []
+             */
+            args?: string[];
+            /** @description Hash of the uploaded archive of a COPY. */
+            filesHash?: string;
+            /**
+             * @description Do not take this step and those after it from the cache.
+             * @default false
+             */
+            force?: boolean;
+        };
+        /** @description What to build. Exactly one of `fromImage` and `fromTemplate` is given. */
+        TemplateBuildStart: {
+            /** @description An image. `debian` and `ubuntu` are built from the package sources of the machine; others need podman, buildah or docker there. */
+            fromImage?: string;
+            /** @description A template reference. */
+            fromTemplate?: string;
+            fromImageRegistry?: components["schemas"]["RegistryCredentials"];
+            /**
+             * @description Take no step from the cache.
+             * @default false
+             */
+            force?: boolean;
+            /**
+             * @description The steps, in order.
+             * @default []
+             */
+            steps?: components["schemas"]["TemplateStep"][];
+            /** @description Runs in every sandbox from its start on, as the default user in the default directory. */
+            startCmd?: string;
+            /** @description Repeated until it ends with 0; then the build is ready, and so is a sandbox that has a start command. */
+            readyCmd?: string;
+        };
+        /**
+         * @description Gravity of a log entry, from the least on.
+         * @enum {string}
+         */
+        LogLevel: "debug" | "info" | "warn" | "error";
+        /**
+         * @description `waiting` for its start, `building` (queued or running), `ready`, or `error`.
+         * @enum {string}
+         */
+        BuildStatus: "waiting" | "building" | "ready" | "error";
+        /** @description One line of a log. */
+        BuildLogEntry: {
+            /**
+             * Format: date-time
+             * @description When it was written.
+             */
+            timestamp: string;
+            /** @description The line. */
+            message: string;
+            level: components["schemas"]["LogLevel"];
+            /** @description `base`, the number of the step from 1, or `finalize`. */
+            step?: string;
+        };
+        /** @description Why a build failed. */
+        BuildStatusReason: {
+            /** @description What failed and what to do. */
+            message: string;
+            /** @description `base`, the number of the step from 1, or `finalize`. */
+            step?: string;
+            /** @description The last entries of that step. */
+            logEntries?: components["schemas"]["BuildLogEntry"][];
+        };
+        /** @description How a build goes. */
+        TemplateBuildInfo: {
+            /** @description Id of the template. */
+            templateID: string;
+            /** @description Id of the build. */
+            buildID: string;
+            status: components["schemas"]["BuildStatus"];
+            /**
+             * @deprecated
+             * @description Always empty.
+             */
+            logs: string[];
+            /** @description The log from the offset on. */
+            logEntries: components["schemas"]["BuildLogEntry"][];
+            reason?: components["schemas"]["BuildStatusReason"];
+        };
+        /** @description One page of a log. */
+        TemplateBuildLogs: {
+            /** @description The entries. */
+            logs: components["schemas"]["BuildLogEntry"][];
+        };
+        /** @description A template with its newest build. */
+        Template: {
+            /** @description Id of the template. */
+            templateID: string;
+            /** @description The build tagged `default`, else the newest one. */
+            buildID: string;
+            /** @description CPUs of its sandboxes. */
+            cpuCount: number;
+            /** @description Memory in MiB of its sandboxes. */
+            memoryMB: number;
+            /** @description Disk in MiB of its sandboxes; 0 when only the disk of the machine limits it. */
+            diskSizeMB: number;
+            /** @description Whether it was published. */
+            public: boolean;
+            /**
+             * @deprecated
+             * @description The names again.
+             */
+            aliases: string[];
+            /** @description Its names. */
+            names: string[];
+            /**
+             * Format: date-time
+             * @description When it was first asked for.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When a build of it last changed.
+             */
+            updatedAt: string;
+            /** @description A local platform has no accounts. */
+            createdBy: null;
+            /**
+             * Format: date-time
+             * @description When a sandbox was last made from it.
+             */
+            lastSpawnedAt: string | null;
+            /** @description Sandboxes made from it by this platform. */
+            spawnCount: number;
+            /** @description Builds of it. */
+            buildCount: number;
+            /** @description Wire version of the daemon in its sandboxes. */
+            envdVersion: string;
+            buildStatus: components["schemas"]["BuildStatus"];
+        };
+        /** @description One build of a template. */
+        TemplateBuild: {
+            /** @description Id of the build. */
+            buildID: string;
+            status: components["schemas"]["BuildStatus"];
+            /**
+             * Format: date-time
+             * @description When it was asked for.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When its status last changed.
+             */
+            updatedAt: string;
+            /**
+             * Format: date-time
+             * @description When it ended.
+             */
+            finishedAt?: string;
+            /** @description CPUs of sandboxes made from it. */
+            cpuCount: number;
+            /** @description Memory in MiB of sandboxes made from it. */
+            memoryMB: number;
+            /** @description As in `Template`. */
+            diskSizeMB?: number;
+            /** @description Wire version of the daemon in its sandboxes. */
+            envdVersion?: string;
+        };
+        /** @description A template and its builds. */
+        TemplateWithBuilds: {
+            /** @description Id of the template. */
+            templateID: string;
+            /** @description Whether it was published. */
+            public: boolean;
+            /**
+             * @deprecated
+             * @description The names again.
+             */
+            aliases: string[];
+            /** @description Its names. */
+            names: string[];
+            /**
+             * Format: date-time
+             * @description When it was first asked for.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When a build of it last changed.
+             */
+            updatedAt: string;
+            /**
+             * Format: date-time
+             * @description When a sandbox was last made from it.
+             */
+            lastSpawnedAt: string | null;
+            /** @description Sandboxes made from it by this platform. */
+            spawnCount: number;
+            /** @description Its builds, newest first. */
+            builds: components["schemas"]["TemplateBuild"][];
+        };
+        /** @description What to change. */
+        TemplateUpdate: {
+            /** @description Whether it is published. */
+            public?: boolean;
+        };
+        /** @description Always empty. */
+        TemplateUpdated: Record<string, never>;
+        /** @description Names of a template. */
+        TemplateNames: {
+            /** @description Its names. */
+            names: string[];
+        };
+        /** @description What a name leads to. */
+        TemplateAlias: {
+            /** @description Id of the template. */
+            templateID: string;
+            /** @description Whether it was published. */
+            public: boolean;
+        };
+        /** @description Tags for a build. */
+        TemplateTagAssignment: {
+            /** @description A reference, `name` or `name:tag`, that leads to the build. */
+            target: string;
+            /** @description The tags, or references `name:tag` of the same template. */
+            tags: string[];
+        };
+        /** @description A build and the tags it was given. */
+        TemplateTagged: {
+            /** @description The tags of the call. */
+            tags: string[];
+            /** @description Id of the build. */
+            buildID: string;
+        };
+        /** @description Tags to take away. */
+        TemplateTagRemoval: {
+            /** @description Name or id of the template. */
+            name: string;
+            /** @description The tags. */
+            tags: string[];
+        };
+        /** @description A tag of a template. */
+        TemplateTag: {
+            /** @description The tag. */
+            tag: string;
+            /** @description The build that it leads to. */
+            buildID: string;
+            /**
+             * Format: date-time
+             * @description When the build got the tag.
+             */
+            createdAt: string;
+        };
     };
     responses: {
         /** @description The request breaks a rule of this document; the message names the field, its value and the rule. Nothing was changed. */
@@ -550,6 +1220,26 @@ export interface components {
          * @example i0a1b2c3d4e5f6g7h8i9j
          */
         SandboxId: string;
+        /**
+         * @description A template id or a name, percent-encoded as one segment. Deleting also takes `name:tag`.
+         * @example y8dsutkrla549c58z8uc
+         */
+        TemplateId: string;
+        /**
+         * @description Hash of the files; the platform takes it as it is. Anything but 64 hexadecimal digits is answered with 400.
+         * @example 0f6f0f1f2f3f4f5f6f7f8f9fafbfcfdfefff0f1f2f3f4f5f6f7f8f9fafbfcfdf
+         */
+        FilesHash: string;
+        /**
+         * @description Id of a build.
+         * @example 1d3c1f04-6a52-4b0a-9a51-6b9f2d0c6c1e
+         */
+        BuildId: string;
+        /**
+         * @description A name, percent-encoded as one segment.
+         * @example my-template
+         */
+        TemplateAlias: string;
     };
     requestBodies: never;
     headers: {
@@ -915,6 +1605,554 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    requestTemplateBuild: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TemplateBuildRequest"];
+            };
+        };
+        responses: {
+            /** @description The build waits for its start. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestedTemplateBuild"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    getTemplateFiles: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A template id or a name, percent-encoded as one segment. Deleting also takes `name:tag`.
+                 * @example y8dsutkrla549c58z8uc
+                 */
+                templateID: components["parameters"]["TemplateId"];
+                /**
+                 * @description Hash of the files; the platform takes it as it is. Anything but 64 hexadecimal digits is answered with 400.
+                 * @example 0f6f0f1f2f3f4f5f6f7f8f9fafbfcfdfefff0f1f2f3f4f5f6f7f8f9fafbfcfdf
+                 */
+                hash: components["parameters"]["FilesHash"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whether the archive is here, and where to put it. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateFiles"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["TemplateNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    putTemplateFiles: {
+        parameters: {
+            query: {
+                /** @description The upload token of `url`. A missing, wrong or expired one is answered with 401. */
+                token: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description A template id or a name, percent-encoded as one segment. Deleting also takes `name:tag`.
+                 * @example y8dsutkrla549c58z8uc
+                 */
+                templateID: components["parameters"]["TemplateId"];
+                /**
+                 * @description Hash of the files; the platform takes it as it is. Anything but 64 hexadecimal digits is answered with 400.
+                 * @example 0f6f0f1f2f3f4f5f6f7f8f9fafbfcfdfefff0f1f2f3f4f5f6f7f8f9fafbfcfdf
+                 */
+                hash: components["parameters"]["FilesHash"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description The archive is here. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["TemplateNotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    startTemplateBuild: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A template id or a name, percent-encoded as one segment. Deleting also takes `name:tag`.
+                 * @example y8dsutkrla549c58z8uc
+                 */
+                templateID: components["parameters"]["TemplateId"];
+                /**
+                 * @description Id of a build.
+                 * @example 1d3c1f04-6a52-4b0a-9a51-6b9f2d0c6c1e
+                 */
+                buildID: components["parameters"]["BuildId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TemplateBuildStart"];
+            };
+        };
+        responses: {
+            /** @description The build is queued. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["TemplateNotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    getTemplateBuildStatus: {
+        parameters: {
+            query?: {
+                /** @description Log entries to leave out, counted from the start. */
+                logsOffset?: number;
+                /** @description Most log entries of the answer. */
+                limit?: number;
+                /** @description Only log entries of this level or a graver one; the offset counts these alone. */
+                level?: components["schemas"]["LogLevel"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description A template id or a name, percent-encoded as one segment. Deleting also takes `name:tag`.
+                 * @example y8dsutkrla549c58z8uc
+                 */
+                templateID: components["parameters"]["TemplateId"];
+                /**
+                 * @description Id of a build.
+                 * @example 1d3c1f04-6a52-4b0a-9a51-6b9f2d0c6c1e
+                 */
+                buildID: components["parameters"]["BuildId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The build as it is now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateBuildInfo"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["TemplateNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    getTemplateBuildLogs: {
+        parameters: {
+            query?: {
+                /** @description Milliseconds since the epoch. */
+                cursor?: number;
+                /** @description Most log entries of the answer. */
+                limit?: number;
+                /** @description Which way to read from the cursor. */
+                direction?: "forward" | "backward";
+                /** @description Only log entries of this level or a graver one. */
+                level?: components["schemas"]["LogLevel"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description A template id or a name, percent-encoded as one segment. Deleting also takes `name:tag`.
+                 * @example y8dsutkrla549c58z8uc
+                 */
+                templateID: components["parameters"]["TemplateId"];
+                /**
+                 * @description Id of a build.
+                 * @example 1d3c1f04-6a52-4b0a-9a51-6b9f2d0c6c1e
+                 */
+                buildID: components["parameters"]["BuildId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the log. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateBuildLogs"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["TemplateNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    listTemplates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The templates. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"][];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    listTemplatesV2: {
+        parameters: {
+            query?: {
+                /** @description Templates per page. */
+                limit?: number;
+                /** @description Token of `X-Next-Token`. */
+                nextToken?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The templates of the page. */
+            200: {
+                headers: {
+                    /** @description Token of the next page; absent on the last page. */
+                    "X-Next-Token"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    getTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A template id or a name, percent-encoded as one segment. Deleting also takes `name:tag`.
+                 * @example y8dsutkrla549c58z8uc
+                 */
+                templateID: components["parameters"]["TemplateId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The template. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateWithBuilds"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["TemplateNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    deleteTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A template id or a name, percent-encoded as one segment. Deleting also takes `name:tag`.
+                 * @example y8dsutkrla549c58z8uc
+                 */
+                templateID: components["parameters"]["TemplateId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["TemplateNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    updateTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A template id or a name, percent-encoded as one segment. Deleting also takes `name:tag`.
+                 * @example y8dsutkrla549c58z8uc
+                 */
+                templateID: components["parameters"]["TemplateId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TemplateUpdate"];
+            };
+        };
+        responses: {
+            /** @description It was changed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateUpdated"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["TemplateNotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    updateTemplateV2: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A template id or a name, percent-encoded as one segment. Deleting also takes `name:tag`.
+                 * @example y8dsutkrla549c58z8uc
+                 */
+                templateID: components["parameters"]["TemplateId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TemplateUpdate"];
+            };
+        };
+        responses: {
+            /** @description It was changed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateNames"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["TemplateNotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    getTemplateAlias: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A name, percent-encoded as one segment.
+                 * @example my-template
+                 */
+                alias: components["parameters"]["TemplateAlias"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The template of the name. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateAlias"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["TemplateNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    assignTemplateTags: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TemplateTagAssignment"];
+            };
+        };
+        responses: {
+            /** @description The build has the tags. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateTagged"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["TemplateNotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    removeTemplateTags: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TemplateTagRemoval"];
+            };
+        };
+        responses: {
+            /** @description The tags are gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["TemplateNotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    listTemplateTags: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A template id or a name, percent-encoded as one segment. Deleting also takes `name:tag`.
+                 * @example y8dsutkrla549c58z8uc
+                 */
+                templateID: components["parameters"]["TemplateId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tags. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateTag"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["TemplateNotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
         };

@@ -9,6 +9,9 @@ export interface DaemonInit {
   /** Absent: the daemon asks for no token. */
   readonly accessToken?: string | undefined;
   readonly envVars: Readonly<Record<string, string>>;
+  /** Absent: as it was, at first `user` and its home. */
+  readonly defaultUser?: string;
+  readonly defaultWorkdir?: string;
 }
 
 /**

@@ -36,11 +36,13 @@ const MAX_POOL = 100;
 export async function startPlatform(options: PlatformOptions = {}): Promise<Platform> {
   const paths = resolvePaths();
   const logger = createJsonLogger((line) => process.stderr.write(line));
+  const templateStore = createTemplateStore(paths.templatesDir);
   const platform = await openPlatform(
     {
       paths,
       driver: createOciDriver({ paths, logger }),
-      templates: createTemplateResolver(createTemplateStore(paths.templatesDir)),
+      templates: createTemplateResolver(templateStore),
+      templateStore,
       logger,
     },
     {

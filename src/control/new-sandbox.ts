@@ -30,7 +30,7 @@ export function createRecord(id: string, request: NewSandbox, template: StartTem
     createdTimeoutMs: request.timeoutMs,
     onTimeout: "kill",
     metadata: request.metadata,
-    envs: request.envs,
+    envs: { ...template.start?.envs, ...request.envs },
     accessToken: request.isSecure ? randomBytes(32).toString("hex") : undefined,
     allowInternetAccess: request.allowInternetAccess,
     limits: template.limits,
@@ -39,9 +39,12 @@ export function createRecord(id: string, request: NewSandbox, template: StartTem
   };
 }
 
-/** What the daemon of a sandbox has to know. */
-export function toDaemonInit(record: SandboxRecord): DaemonInit {
+/** What the daemon of a sandbox has to know. A daemon that was told user and directory once keeps them. */
+export function toDaemonInit(record: SandboxRecord, template?: StartTemplate): DaemonInit {
+  const { user, workdir } = template?.start ?? {};
   return {
+    ...(user !== undefined && { defaultUser: user }),
+    ...(workdir !== undefined && { defaultWorkdir: workdir }),
     sandboxId: record.id,
     templateId: record.templateId,
     accessToken: record.accessToken,

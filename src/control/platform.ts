@@ -19,6 +19,9 @@ import { RestServer } from "./rest/rest-server.js";
 import { Sandboxes } from "./sandboxes.js";
 import { Store } from "./store.js";
 import type { TemplateResolver } from "./template-resolver.js";
+import { TemplateBuilds } from "./templates/template-builds.js";
+import { TemplateCatalog } from "./templates/template-catalog.js";
+import type { TemplateStore } from "./templates/template-store.js";
 
 /** How the platform runs; every part has a default in `main.ts`. */
 export interface PlatformSettings {
@@ -41,6 +44,7 @@ export interface PlatformParts {
   readonly paths: PlatformPaths;
   readonly driver: Driver;
   readonly templates: TemplateResolver;
+  readonly templateStore: TemplateStore;
   readonly logger: Logger;
 }
 
@@ -63,7 +67,7 @@ const REAP_INTERVAL_MS = 60_000;
  * @throws {@link AlreadyExistsError} one runs already; {@link FailedPreconditionError} the port is taken.
  */
 export async function openPlatform(parts: PlatformParts, settings: PlatformSettings): Promise<Platform> {
-  const { paths, templates, logger } = parts;
+  const { paths, templates, templateStore, logger } = parts;
   preparePaths(paths);
   // What was acquired is given back in the reverse order, whether the start fails half-way or the platform stops.
   const cleanup = new CleanupStack();
@@ -86,12 +90,23 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
       isBusy: () => sandboxes.startingCount > 0,
     });
     cleanup.defer(() => pool.close());
-    const sandboxes = new Sandboxes({ store, driver, templates, pool, logger });
+    const builds = new TemplateBuilds({ paths, store: templateStore, table: store.builds, driver, secret: apiKey, logger });
+    cleanup.defer(() => builds.close());
+    builds.recover();
+    const sandboxes = new Sandboxes({ store, driver, templates, pool, builds, logger });
     cleanup.defer(() => sandboxes.close());
     await adoptOrLeave(sandboxes, logger);
 
     let port = settings.port;
-    const handlers = createHandlers({ sandboxes, templates, domain: () => `${settings.domain}:${port}` });
+    const handlers = createHandlers({
+      sandboxes,
+      templates,
+      domain: () => `${settings.domain}:${port}`,
+      builds,
+      catalog: new TemplateCatalog(templateStore, store.builds),
+      store: templateStore,
+      table: store.builds,
+    });
     const rest = new RestServer({ handlers, apiKey, logger, checkAnswers: settings.checkAnswers });
     const edge = new EdgeProxy(sandboxes);
     const server = new PlatformServer({ rest, edge, sandboxes, domain: settings.domain, logger, onRequest: () => idle.touch() });
@@ -109,7 +124,7 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
     };
     const idle = new IdleWatch(
       settings.idleTimeoutMs,
-      () => sandboxes.size > 0,
+      () => sandboxes.size + builds.runningCount > 0,
       () => {
         logger.info("platform.idle", { idleTimeoutMs: settings.idleTimeoutMs });
         void close();

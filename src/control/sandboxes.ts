@@ -12,10 +12,13 @@ import type { SandboxRecord } from "./sandbox-record.js";
 import { assertAllowed, type SandboxCall, verdictOf } from "./state-machine.js";
 import type { ListFilter, ListQuery, Store } from "./store.js";
 import type { StartTemplate, TemplateResolver } from "./template-resolver.js";
+import { startTemplatePrograms } from "./template-start.js";
 
 /** How long a daemon may take from its start to its first answer. */
 const INIT_TIMEOUT_MS = 15_000;
 const ADOPT_TIMEOUT_MS = 5_000;
+/** How long the programs of a template may take; less than clients wait for a creation. */
+const READY_TIMEOUT_MS = 50_000;
 
 /** A running sandbox, as the edge needs it. */
 export interface LiveSandbox {
@@ -28,6 +31,8 @@ export interface SandboxesParts {
   readonly driver: Pick<Driver, "create" | "list">;
   readonly templates: TemplateResolver;
   readonly pool: WarmPool;
+  /** Whose sandboxes are none of these. */
+  readonly builds: { owns(id: string): boolean };
   readonly logger: Logger;
 }
 
@@ -148,10 +153,10 @@ export class Sandboxes {
 
   /** Take over the instances that an earlier platform left running, and bury the rest. */
   async adopt(): Promise<void> {
-    const { store, driver, pool } = this.#parts;
+    const { store, driver, pool, builds } = this.#parts;
     const left = new Map((await driver.list()).map((entry) => [entry.instance.id, entry]));
     const records = new Map(store.all().map((record) => [record.id, record]));
-    const isOurs = (id: string) => this.owns(id) || pool.owns(id);
+    const isOurs = (id: string) => this.owns(id) || pool.owns(id) || builds.owns(id);
     await Promise.all(
       [...left.values()]
         .filter(({ instance }) => !isOurs(instance.id))
@@ -163,14 +168,15 @@ export class Sandboxes {
 
   /** Destroy what no record owns, try again what could not be destroyed before, and adopt where the start could not. */
   async reap(): Promise<void> {
-    const { driver, pool, logger } = this.#parts;
+    const { driver, pool, builds, logger } = this.#parts;
     if (!this.#isAdopted) {
       await this.adopt();
       return;
     }
     for (const { instance } of await driver.list()) {
       const live = this.#live.get(instance.id);
-      if (live === undefined ? this.owns(instance.id) || pool.owns(instance.id) : !live.link.isSevered) continue;
+      const { id } = instance;
+      if (live === undefined ? this.owns(id) || pool.owns(id) || builds.owns(id) : !live.link.isSevered) continue;
       logger.warn("reaper.destroy", { sandboxId: instance.id });
       await this.#buryOrLeave(instance);
     }
@@ -204,33 +210,40 @@ export class Sandboxes {
     try {
       instance ??= await driver.create({ id, templateDir: template.dir, limits: template.limits });
       signal.throwIfAborted();
-      await initDaemon(instance, toDaemonInit(draft), INIT_TIMEOUT_MS);
+      await initDaemon(instance, toDaemonInit(draft, template), INIT_TIMEOUT_MS);
       signal.throwIfAborted();
       const startedAt = new Date();
       const record: SandboxRecord = { ...draft, state: "running", startedAt, endAt: new Date(startedAt.getTime() + request.timeoutMs) };
       store.setRunning(id, record.startedAt, record.endAt);
-      this.#goLive(record, instance, lifeline);
+      const { link, accessToken } = this.#goLive(record, instance, lifeline);
+      // A ready command alone is for builds: it waits for what the start command runs.
+      if (template.start?.startCommand !== undefined) {
+        await startTemplatePrograms(link, template.start, { timeoutMs: READY_TIMEOUT_MS, signal, accessToken });
+      }
       logger.info("sandbox.created", { sandboxId: id, isPooled: pooled !== undefined, ms: Math.round(performance.now() - beganAt) });
       return record;
     } catch (error) {
       lifeline?.close();
       lifeline = undefined;
       logger.warn("sandbox.create_failed", { sandboxId: id, message: messageOf(error) });
-      if (instance === undefined) store.delete(id);
+      if (this.#live.has(id)) await this.#end(id, "could not start");
+      else if (instance === undefined) store.delete(id);
       else await this.#buryOrLeave(instance);
       throw error;
     }
   }
 
-  #goLive(record: SandboxRecord, instance: Instance, existing?: Lifeline): void {
+  #goLive(record: SandboxRecord, instance: Instance, existing?: Lifeline): Live {
     const onDead = () => {
       this.#parts.logger.warn("sandbox.daemon_died", { sandboxId: record.id });
       this.#endQuietly(record.id, "daemon died");
     };
     const lifeline = existing ?? new Lifeline(instance, onDead);
     existing?.handOver(onDead);
-    this.#live.set(record.id, { instance, lifeline, link: new SandboxLink(instance), accessToken: record.accessToken });
+    const live = { instance, lifeline, link: new SandboxLink(instance), accessToken: record.accessToken };
+    this.#live.set(record.id, live);
     this.#deadlines.set(record.id, record.endAt);
+    return live;
   }
 
   async #adoptOne(instance: Instance, isRunning: boolean, record: SandboxRecord | undefined): Promise<void> {

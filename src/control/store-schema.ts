@@ -23,6 +23,35 @@ const MIGRATIONS: readonly string[] = [
      envd_version TEXT NOT NULL
    ) STRICT;
    CREATE INDEX sandboxes_by_start ON sandboxes (started_at_ms, id);`,
+  `CREATE TABLE template_builds (
+     build_id TEXT PRIMARY KEY,
+     template_id TEXT NOT NULL,
+     name TEXT,
+     tags TEXT NOT NULL,
+     state TEXT NOT NULL,
+     cpu_count INTEGER NOT NULL,
+     memory_mb INTEGER NOT NULL,
+     created_at_ms INTEGER NOT NULL,
+     updated_at_ms INTEGER NOT NULL,
+     finished_at_ms INTEGER,
+     reason_message TEXT,
+     reason_step TEXT
+   ) STRICT;
+   CREATE INDEX template_builds_by_template ON template_builds (template_id, created_at_ms);
+   CREATE TABLE template_logs (
+     build_id TEXT NOT NULL,
+     position INTEGER NOT NULL,
+     at_ms INTEGER NOT NULL,
+     level INTEGER NOT NULL,
+     message TEXT NOT NULL,
+     step TEXT,
+     PRIMARY KEY (build_id, position)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE template_uses (
+     template_id TEXT PRIMARY KEY,
+     spawn_count INTEGER NOT NULL,
+     last_spawned_at_ms INTEGER NOT NULL
+   ) STRICT;`,
 ];
 
 /**

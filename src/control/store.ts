@@ -5,6 +5,7 @@ import type { ListPosition } from "./list-cursor.js";
 import type { OnTimeout, SandboxRecord } from "./sandbox-record.js";
 import type { SandboxState } from "./state-machine.js";
 import { migrate } from "./store-schema.js";
+import { BuildTable } from "./templates/build-table.js";
 
 /** What the records of a list have in common. */
 export interface ListFilter {
@@ -29,6 +30,8 @@ type Row = Record<string, SQLOutputValue>;
 /** The state of the control plane, in one SQLite file that one process holds at a time. */
 export class Store {
   readonly #database: DatabaseSync;
+  /** Builds of templates. */
+  readonly builds: BuildTable;
 
   /** @throws {@link AlreadyExistsError} another process has the file. */
   constructor(file: string) {
@@ -49,6 +52,7 @@ export class Store {
       }
       throw error;
     }
+    this.builds = new BuildTable(this.#database);
   }
 
   insert(record: SandboxRecord): void {

@@ -1,5 +1,5 @@
 import type { InstanceLimits } from "./drivers/driver.js";
-import type { TemplateStore } from "./templates/template-store.js";
+import type { TemplateStart, TemplateStore } from "./templates/template-store.js";
 
 /** A template reference, resolved to the build that a sandbox starts from. */
 export interface StartTemplate {
@@ -11,6 +11,8 @@ export interface StartTemplate {
   readonly limits: InstanceLimits;
   /** MiB; 0 when nothing but the disk of the machine limits it. */
   readonly diskSizeMb: number;
+  /** Variables, user, directory and programs; absent when the template has none of its own. */
+  readonly start?: TemplateStart | undefined;
 }
 
 /** Finds templates by reference. */
@@ -20,7 +22,7 @@ export interface TemplateResolver {
 }
 
 /** Processes and threads of one sandbox; enough for builds and browsers, far too few to hurt the machine. */
-const PIDS_MAX = 1_024;
+export const PIDS_MAX = 1_024;
 
 /** Resolve references in the templates on the disk. */
 export function createTemplateResolver(store: Pick<TemplateStore, "resolve">): TemplateResolver {
@@ -34,6 +36,7 @@ export function createTemplateResolver(store: Pick<TemplateStore, "resolve">): T
         dir: build.directory,
         limits: { memoryBytes: build.memoryMb * 1024 * 1024, cpuCount: build.cpuCount, pidsMax: PIDS_MAX },
         diskSizeMb: 0,
+        start: build.start,
       };
     },
   };

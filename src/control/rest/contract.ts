@@ -22,6 +22,8 @@ export interface ContractOperation {
   /** JSON pointer into the document to the schema of the body; absent when the operation takes none. */
   readonly bodyPointer: string | undefined;
   readonly isBodyRequired: boolean;
+  /** The body is bytes, which the handler reads itself. */
+  readonly hasByteBody: boolean;
   /** JSON pointers to the schemas of the answers, by status. */
   readonly answerPointers: ReadonlyMap<number, string>;
 }
@@ -66,6 +68,7 @@ function toOperation(path: string, method: string, raw: RawOperation, shared: re
     ],
     bodyPointer: hasBody ? toPointer([...base, "requestBody", ...JSON_SCHEMA]) : undefined,
     isBodyRequired: raw.requestBody?.required === true,
+    hasByteBody: raw.requestBody?.content?.["application/octet-stream"] !== undefined,
     answerPointers: new Map(answers.map(([status]) => [Number(status), toPointer([...base, "responses", status, ...JSON_SCHEMA])])),
   };
 }

@@ -11,8 +11,9 @@ import { filledIn } from "./filled-in.js";
 import { toNewSandbox } from "./new-sandbox.js";
 import type { Handlers, OperationAnswer, OperationRequest } from "./operation-types.js";
 import { toListedSandbox, toSandbox, toSandboxDetail } from "./sandbox-wire.js";
+import { createTemplateHandlers, type TemplateHandlerParts } from "./template-handlers.js";
 
-export interface HandlerParts {
+export interface HandlerParts extends TemplateHandlerParts {
   readonly sandboxes: Sandboxes;
   readonly templates: TemplateResolver;
   /** Domain of the hosts of sandboxes, with the port. */
@@ -27,9 +28,11 @@ const ENCODING = { "Agent-Sandbox-Encoding": "binary" } as const;
 const MIN_REFRESH_S = 15;
 
 /** The operations of the contract, on top of the service that keeps the sandboxes. */
-export function createHandlers({ sandboxes, templates, domain }: HandlerParts): Handlers {
+export function createHandlers(parts: HandlerParts): Handlers {
+  const { sandboxes, templates, domain } = parts;
   const create = async (body: Wire["NewSandbox"] | Wire["NewSandboxV2"], isSecure: boolean, signal: AbortSignal) => {
     const record = await sandboxes.create(toNewSandbox(body, isSecure), signal);
+    parts.table.countSpawn(record.templateId);
     return { status: 201, headers: ENCODING, body: toSandbox(record, domain()) } as const;
   };
   const connect = (sandboxId: string, timeoutS: number) => {
@@ -37,6 +40,7 @@ export function createHandlers({ sandboxes, templates, domain }: HandlerParts): 
     return { status: 200, headers: ENCODING, body: toSandbox(record, domain()) } as const;
   };
   return {
+    ...createTemplateHandlers(parts),
     getHealth: () => ({ status: 204, headers: { "Cache-Control": "no-store" } }),
     createSandbox: ({ body, signal }) => create(body, body.secure === true, signal),
     createSandboxV2: ({ body, signal }) => create(body, true, signal),

@@ -7,7 +7,8 @@ import { STATUS_OF_REASON } from "../../errors/status-map.js";
 /** Send JSON, or no body at all when there is none. */
 export function sendJson(response: ServerResponse, status: number, body?: unknown, headers: Readonly<Record<string, string>> = {}): void {
   if (body === undefined) {
-    response.writeHead(status, headers).end();
+    // 204 must not have a length; on other statuses clients read an absent one as a body to parse.
+    response.writeHead(status, { ...(status !== 204 && { "content-length": "0" }), ...headers }).end();
     return;
   }
   const text = JSON.stringify(body);

@@ -9,14 +9,25 @@ type PathOf<O> = O extends { parameters: { path: infer P } } ? P : never;
 type BodyOf<O> = O extends { requestBody?: infer R }
   ? Exclude<R, undefined> extends { content: { "application/json": infer B } }
     ? B
-    : never
+    : Exclude<R, undefined> extends { content: { "application/octet-stream": unknown } }
+      ? ByteBody
+      : never
   : never;
+
+/** A body of bytes as it comes. */
+export interface ByteBody {
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** The length that the client announced. */
+  readonly sizeBytes: number | undefined;
+}
 
 /** What a handler gets: validated, with the defaults of the contract filled in. */
 export interface OperationRequest<O> {
   readonly path: PathOf<O>;
   readonly query: QueryOf<O>;
   readonly body: BodyOf<O>;
+  /** Scheme and authority under which the client reached this platform. */
+  readonly origin: string;
   /** Aborts when the client leaves before the answer. */
   readonly signal: AbortSignal;
 }

@@ -8,7 +8,7 @@ import { type ContractOperation, readOperations } from "./contract.js";
 import { allowAnyOrigin, preflightHeaders } from "./cors.js";
 import { errorAnswer, sendJson, toErrorAnswer } from "./json-answer.js";
 import { readJsonBody } from "./json-body.js";
-import type { Handlers } from "./operation-types.js";
+import type { ByteBody, Handlers } from "./operation-types.js";
 import { Router } from "./router.js";
 import { ContractValidator } from "./validator.js";
 
@@ -96,6 +96,7 @@ export class RestServer {
       path: this.#readPath(operation, match.path),
       query: this.#readQuery(operation, search),
       body: await this.#readBody(operation, request),
+      origin: `http://${request.headers.host}`,
       signal,
     });
     if (this.#options.checkAnswers) this.#validator.assertAnswer(operation, answer.status, answer.body);
@@ -128,6 +129,7 @@ export class RestServer {
   }
 
   async #readBody(operation: ContractOperation, request: IncomingMessage): Promise<unknown> {
+    if (operation.hasByteBody) return toByteBody(request);
     if (operation.bodyPointer === undefined) return undefined;
     const sent = await readJsonBody(request);
     if (sent === undefined && operation.isBodyRequired) throw new InvalidArgumentError("a JSON body is required");
@@ -135,6 +137,11 @@ export class RestServer {
     this.#validator.assertBody(operation, body);
     return body;
   }
+}
+
+function toByteBody(request: IncomingMessage): ByteBody {
+  const length = request.headers["content-length"];
+  return { chunks: request, sizeBytes: length === undefined ? undefined : Number(length) };
 }
 
 function splitTarget(target: string): readonly [string, string] {

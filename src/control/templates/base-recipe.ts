@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { DebianSources } from "./debian-sources.js";
 
 /** Packages of `base` beside Debian's essential ones. */
-const PACKAGES = [
+export const BASE_PACKAGES: readonly string[] = [
   "bash",
   "ca-certificates",
   "curl",
@@ -66,11 +66,16 @@ export interface BaseRecipe {
 }
 
 /**
- * The mmdebstrap call that builds `base` in `target`.
+ * The mmdebstrap call that builds a root file system in `target`.
  *
  * @param aptConfig output of `apt-config dump`: proxies and the like reach the build, but not the template.
  */
-export function createBaseRecipe(target: string, sources: DebianSources, aptConfig: string): BaseRecipe {
+export function createBaseRecipe(
+  target: string,
+  sources: DebianSources,
+  aptConfig: string,
+  packages: readonly string[] = BASE_PACKAGES,
+): BaseRecipe {
   const fixed = [
     "--variant=minbase",
     "--format=directory",
@@ -78,7 +83,7 @@ export function createBaseRecipe(target: string, sources: DebianSources, aptConf
     `--setup-hook=${SETUP_HOOK}`,
     "--dpkgopt=force-unsafe-io",
     '--aptopt=APT::Install-Recommends "false"',
-    `--include=${PACKAGES.join(",")}`,
+    `--include=${packages.join(",")}`,
   ];
   const machine = aptConfig
     .split("\n")

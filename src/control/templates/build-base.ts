@@ -1,14 +1,13 @@
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { FailedPreconditionError } from "../../errors/error-classes.js";
 import type { IdRange } from "../drivers/oci/id-range.js";
-import { type BaseRecipe, createBaseRecipe, FINISH_SCRIPT } from "./base-recipe.js";
+import { createBaseRecipe, FINISH_SCRIPT } from "./base-recipe.js";
 import { copyNpm } from "./copy-npm.js";
 import { readDebianSources } from "./debian-sources.js";
+import { readAptConfig, runMmdebstrap } from "./run-mmdebstrap.js";
 import { shiftOwnership } from "./shift-ownership.js";
 import { withLock } from "./staging-lock.js";
 import { createTemplateId } from "./template-id.js";
@@ -29,7 +28,6 @@ export interface BuildBaseOptions {
 
 const STAGING_PREFIX = ".building-";
 const LOCK_NAME = ".build.lock";
-const KEPT_OUTPUT_LINES = 15;
 
 const run = promisify(execFile);
 
@@ -94,51 +92,5 @@ function removeLeftovers(templatesDir: string): void {
   if (!existsSync(templatesDir)) return;
   for (const name of readdirSync(templatesDir).filter((entry) => entry.startsWith(STAGING_PREFIX))) {
     rmSync(join(templatesDir, name), { recursive: true, force: true });
-  }
-}
-
-async function readAptConfig(): Promise<string> {
-  const { stdout } = await run("apt-config", ["dump"]);
-  return stdout;
-}
-
-/**
- * Own mount and pid namespaces take mmdebstrap's mounts and processes away with it, and it dies with this process, so a killed build
- * leaves nothing but files.
- */
-async function runMmdebstrap({ args, input }: BaseRecipe, onProgress: (line: string) => void): Promise<void> {
-  const isolation = [
-    "--pdeathsig",
-    "KILL",
-    "unshare",
-    "--mount",
-    "--propagation",
-    "private",
-    "--pid",
-    "--fork",
-    "--kill-child",
-    "--mount-proc",
-  ];
-  const child = spawn("setpriv", [...isolation, "mmdebstrap", ...args], {
-    stdio: ["pipe", "ignore", "pipe"],
-    env: { ...process.env, LC_ALL: "C.UTF-8" },
-  });
-  const exited = new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", resolve);
-  });
-  child.stdin.on("error", () => {});
-  child.stdin.end(input);
-  const lastLines: string[] = [];
-  for await (const line of createInterface({ input: child.stderr })) {
-    lastLines.push(line);
-    if (lastLines.length > KEPT_OUTPUT_LINES) lastLines.shift();
-    if (line.startsWith("I: ")) onProgress(line.slice(3));
-  }
-  const code = await exited;
-  if (code !== 0) {
-    throw new FailedPreconditionError(
-      `mmdebstrap could not build the base template (exit code ${code}); the last lines of its output:\n${lastLines.join("\n")}`,
-    );
   }
 }

@@ -6,6 +6,7 @@ import { createJsonLogger } from "../../../src/control/logger.js";
 import { type PlatformPaths, resolvePaths } from "../../../src/control/paths.js";
 import { openPlatform, type Platform, type PlatformSettings } from "../../../src/control/platform.js";
 import type { TemplateResolver } from "../../../src/control/template-resolver.js";
+import { createTemplateStore } from "../../../src/control/templates/template-store.js";
 import { TemplateError } from "../../../src/errors/error-classes.js";
 import { ProcessDriver } from "./process-driver.js";
 
@@ -68,10 +69,11 @@ async function openAt(place: Place, settings: Partial<PlatformSettings>, givenDr
   const { root, children } = place;
   const paths = resolvePaths({ env: { AGENT_SANDBOX_DATA_DIR: join(root, "data"), AGENT_SANDBOX_RUN_DIR: join(root, "run") } });
   const driver = givenDriver ?? new ProcessDriver(join(root, "daemons"), children);
+  const templateStore = createTemplateStore(paths.templatesDir);
   const log: string[] = [];
   const logger = createJsonLogger((line) => log.push(line), "debug");
   const defaults = { port: 0, host: "127.0.0.1", domain: "localhost", poolSize: 0, idleTimeoutMs: 0, checkAnswers: true };
-  const platform = await openPlatform({ paths, driver, templates: TEMPLATES, logger }, { ...defaults, ...settings });
+  const platform = await openPlatform({ paths, driver, templates: TEMPLATES, templateStore, logger }, { ...defaults, ...settings });
   const { url, apiKey } = platform.info;
 
   const api: TestControl["api"] = (method, path, body, headers = {}) =>
