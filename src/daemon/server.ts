@@ -109,7 +109,7 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
     if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     else socket.destroy();
   });
-  server.once("listening", () => void processes.warmUp());
+  server.once("listening", () => processes.warmUp());
 
   return {
     server,

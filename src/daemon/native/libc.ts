@@ -18,16 +18,27 @@ export interface Libc {
   fcntl(fd: number, command: number, argument: number): number;
   read(fd: number, buffer: Uint8Array, size: number): number;
   close(fd: number): number;
+  pipe2(ends: Int32Array, flags: number): number;
 }
 
 /** Loads {@link Libc} at first use, so that a daemon that never needs it pays nothing. */
 export interface LibcLoader {
   /** @throws {@link UnimplementedError} the bridge to the C library is not installed beside the daemon. */
   load(): Libc;
+  /**
+   * What {@link Libc} is made of, for calls that belong elsewhere.
+   *
+   * @throws {@link UnimplementedError} as {@link load}.
+   */
+  bridge(): CallBridge;
 }
 
-interface CallBridge {
-  load(library: null): { func(prototype: string): (...args: (string | number | Uint8Array)[]) => number | bigint };
+/** A value that a C function takes; arrays of strings end with null. */
+type CallArgument = string | number | Uint8Array | Int32Array | readonly (string | null)[];
+
+/** Calls functions of the C library by their prototypes. */
+export interface CallBridge {
+  load(library: null): { func(prototype: string): (...args: CallArgument[]) => number | bigint };
   errno(): number;
 }
 
@@ -36,10 +47,16 @@ interface CallBridge {
  * npm package of this architecture.
  */
 export function createLibcLoader(): LibcLoader {
+  let bridge: CallBridge | undefined;
   let libc: Libc | undefined;
+  const openOnce = () => {
+    bridge ??= openBridge();
+    return bridge;
+  };
   return {
+    bridge: openOnce,
     load: () => {
-      libc ??= bindLibc(openBridge());
+      libc ??= bindLibc(openOnce());
       return libc;
     },
   };
@@ -77,7 +94,7 @@ function bindLibc(bridge: CallBridge): Libc {
   const library = bridge.load(null);
   const bind = (prototype: string) => {
     const call = library.func(prototype);
-    return (...args: (string | number | Uint8Array)[]) => Number(call(...args));
+    return (...args: CallArgument[]) => Number(call(...args));
   };
   return {
     errno: () => bridge.errno(),
@@ -92,6 +109,7 @@ function bindLibc(bridge: CallBridge): Libc {
     fcntl: fcntlOf(library),
     read: bind("int64_t read(int fd, uint8_t *buffer, uint64_t size)"),
     close: bind("int close(int fd)"),
+    pipe2: bind("int pipe2(int32_t *ends, int flags)"),
   };
 }
 

@@ -19,3 +19,9 @@ export function signaledBy(number: number): ExitStatus {
   // The table of node:os has exactly the names that NodeJS.Signals lists.
   return { kind: "signaled", signal: (name as NodeJS.Signals | undefined) ?? number };
 }
+
+/** Decode the status that wait(2) reports for a process that ended. */
+export function exitOfWait(status: number): ExitStatus {
+  const signal = status & 0x7f;
+  return signal === 0 ? { kind: "exited", code: (status >> 8) & 0xff } : signaledBy(signal);
+}

@@ -3,24 +3,17 @@ import { closeSync, constants, existsSync, mkdtempSync, openSync, readdirSync, r
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FailedPreconditionError } from "../../errors/error-classes.js";
+import type { PipeEnds, Pipes } from "./pipes.js";
 
 const BATCH = 96;
 const LOW_WATER = 48;
 const DIRECTORY_PREFIX = "agent-sandbox-pipes-";
 
-/** Both ends of a pipe, as descriptors that the caller owns. */
-export interface PipeEnds {
-  readonly readFd: number;
-  readonly writeFd: number;
-}
-
 /**
- * Real pipes for processes.
- *
- * Node offers socket pairs only, and a program cannot open `/dev/stdout` on one (ENXIO). Named pipes that are opened at both ends and
- * unlinked behave as pipe(2) does. One `mkfifo` makes many names, ahead of need, so a start costs a few system calls.
+ * Pipes by Node alone: named pipes that are opened at both ends and unlinked behave as pipe(2) does. One `mkfifo` makes many names, ahead
+ * of need, so a start costs a few system calls.
  */
-export class FifoPool {
+export class FifoPool implements Pipes {
   #directory: string | undefined;
   #names: string[] = [];
   #made = 0;

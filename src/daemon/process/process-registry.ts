@@ -5,9 +5,8 @@ import { resolvePath } from "../path-resolver.js";
 import { loadPtyAddon, type PtyAddon } from "../pty-addon.js";
 import type { User } from "../user-database.js";
 import { assertEnvironment, assertText, MAX_ARGUMENT_BYTES, processEnvironment } from "./environment.js";
-import { FifoPool } from "./fifo-pool.js";
 import { assertWorkingDirectory, type LaunchPlan } from "./launch.js";
-import { launchCommand } from "./launch-command.js";
+import { CommandLauncher } from "./launch-command.js";
 import { assertTerminalSize, DEFAULT_TERMINAL_SIZE, launchTerminal, type TerminalSize } from "./launch-terminal.js";
 import { ManagedProcess } from "./managed-process.js";
 import { OomCounter } from "./oom-counter.js";
@@ -57,7 +56,6 @@ const ENDED_LOGS_BUDGET_BYTES = 16 * 1024 * 1024;
 /** All processes that this daemon started: the live ones, and for 30 seconds those that ended. */
 export class ProcessRegistry {
   readonly #context: ProcessContext;
-  readonly #pipes = new FifoPool();
   readonly #readBuffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
   readonly #live = new Map<number, ManagedProcess>();
   readonly #ended = new Map<number, ManagedProcess>();
@@ -67,16 +65,18 @@ export class ProcessRegistry {
   /** At least what the logs of ended processes hold; counted exactly when it passes the budget. */
   #endedLogBytes = 0;
   readonly #libc: LibcLoader;
+  readonly #commands: CommandLauncher;
   #ptyAddon: PtyAddon | undefined;
 
   constructor(context: ProcessContext, libc: LibcLoader) {
     this.#context = context;
     this.#libc = libc;
+    this.#commands = new CommandLauncher(libc, this.#readBuffer);
   }
 
   /** Prepare what makes the first start fast. */
-  warmUp(): Promise<void> {
-    return this.#pipes.prefill();
+  warmUp(): void {
+    this.#commands.prepare();
   }
 
   /** Live processes, the oldest first. */
@@ -103,7 +103,7 @@ export class ProcessRegistry {
       onEnd: (process) => this.#retain(process),
     });
     if (options.terminal === undefined) {
-      managed.attach(await launchCommand(plan, options.hasStdin, managed, this.#pipes, this.#readBuffer));
+      managed.attach(await this.#commands.launch(plan, options.hasStdin, managed));
     } else {
       this.#ptyAddon ??= loadPtyAddon(this.#libc);
       const size = options.terminal.size ?? DEFAULT_TERMINAL_SIZE;
@@ -149,7 +149,7 @@ export class ProcessRegistry {
     }
     for (const timer of this.#retention) clearTimeout(timer);
     this.#oomCounter.close();
-    await this.#pipes.close();
+    await this.#commands.close();
   }
 
   #plan(options: StartOptions): LaunchPlan {
