@@ -6,6 +6,8 @@ import { assertAccess, isOpenRoute } from "./auth.js";
 import { allowAnyOrigin, answerPreflight } from "./cors.js";
 import { DaemonState, type DaemonStateOptions } from "./daemon-state.js";
 import { EGRESS_TARGET } from "./egress/egress.js";
+import { handlePack, handleUnpack } from "./files/archive.js";
+import { handleCompose } from "./files/compose.js";
 import { handleFiles } from "./files/files-handler.js";
 import { createFileContext, type FileContext } from "./filesystem/file-context.js";
 import { createFilesystemService } from "./filesystem/filesystem-service.js";
@@ -147,6 +149,9 @@ function createRoutes(state: DaemonState, context: FileContext): ReadonlyMap<str
         ["POST", files],
       ]),
     ],
+    ["/files/compose", new Map<string, Route>([["POST", (req, res) => handleCompose(req, res, context)]])],
+    ["/agentsandbox/files/pack", new Map<string, Route>([["POST", (req, res) => handlePack(req, res, context)]])],
+    ["/agentsandbox/files/unpack", new Map<string, Route>([["POST", (req, res) => handleUnpack(req, res, context)]])],
     ["/init", new Map<string, Route>([["POST", (req, res) => handleInit(req, res, state)]])],
     ["/envs", new Map<string, Route>([["GET", (_req, res) => sendJson(res, 200, Object.fromEntries(state.envVars))]])],
     ["/metrics", new Map<string, Route>([["GET", async (_req, res) => sendJson(res, 200, await measure())]])],
