@@ -33,13 +33,18 @@ export type {
 export type { ProcessInfo, PtySize } from "./protocol/process-client.js";
 export type { WriteInfo } from "./protocol/transfer.js";
 export {
+  type CommandBytes,
   CommandHandle,
   type CommandOutput,
   type CommandResult,
   type OutputCallback,
+  type OutputGap,
+  type OutputOptions,
 } from "./sandbox/command-handle.js";
 export {
   type CommandBackgroundOptions,
+  type CommandBytesConnectOptions,
+  type CommandBytesStartOptions,
   type CommandConnectOptions,
   type CommandRunOptions,
   type CommandStartOptions,

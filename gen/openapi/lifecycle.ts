@@ -1245,6 +1245,8 @@ export interface components {
     headers: {
         /** @description `binary` when the daemon of the sandbox is ours and takes binary Connect messages as well as JSON. Absent on other servers: a client then speaks JSON. */
         Encoding: "binary";
+        /** @description Services of our own that the sandbox's daemon offers beside those of the shared wire, separated by commas: `process.v1` is `agentsandbox.process.v1.ProcessService`. A platform that is not ours leaves the header out. */
+        Services: string;
         /** @description Whole seconds after which the same request has a chance. */
         RetryAfter: number;
     };
@@ -1298,6 +1300,7 @@ export interface operations {
             201: {
                 headers: {
                     "Agent-Sandbox-Encoding": components["headers"]["Encoding"];
+                    "Agent-Sandbox-Services": components["headers"]["Services"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1378,6 +1381,7 @@ export interface operations {
             201: {
                 headers: {
                     "Agent-Sandbox-Encoding": components["headers"]["Encoding"];
+                    "Agent-Sandbox-Services": components["headers"]["Services"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1478,6 +1482,7 @@ export interface operations {
             200: {
                 headers: {
                     "Agent-Sandbox-Encoding": components["headers"]["Encoding"];
+                    "Agent-Sandbox-Services": components["headers"]["Services"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1519,6 +1524,7 @@ export interface operations {
             200: {
                 headers: {
                     "Agent-Sandbox-Encoding": components["headers"]["Encoding"];
+                    "Agent-Sandbox-Services": components["headers"]["Services"];
                     [name: string]: unknown;
                 };
                 content: {

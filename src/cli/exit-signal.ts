@@ -6,6 +6,7 @@ export function signalOfEnding(error: string | undefined): NodeJS.Signals | unde
   const match = /^signal: (?:signal (?<number>\d+)|(?<words>.+?))(?: \(core dumped\))?$/.exec(error ?? "");
   if (match === null) return undefined;
   const { number, words } = match.groups ?? {};
+  if (words !== undefined && Object.hasOwn(constants.signals, words)) return words as NodeJS.Signals; // the table has exactly those names
   const named =
     number === undefined
       ? Object.entries(SIGNAL_WORDS).find(([, value]) => value === words)

@@ -172,6 +172,7 @@ function toAccess({ data, response }: RestAnswer<Schemas["Sandbox"]>, operation:
     trafficAccessToken: data.trafficAccessToken || undefined,
     domain: data.domain || undefined,
     isBinary: response.headers.get("agent-sandbox-encoding") === "binary",
+    services: (response.headers.get("agent-sandbox-services") ?? "").split(",").map((name) => name.trim()),
   };
 }
 

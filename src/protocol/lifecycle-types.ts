@@ -68,6 +68,8 @@ export interface SandboxAccess {
   readonly domain: string | undefined;
   /** The daemon takes binary messages. */
   readonly isBinary: boolean;
+  /** Services of our own that the daemon has beside those of the shared wire, for example `process.v1`. */
+  readonly services: readonly string[];
 }
 
 /** One page of a list. */

@@ -6,13 +6,14 @@ import type { HttpClient } from "../transport/http.js";
 import { createFetchClient } from "../transport/http-fetch.js";
 import { toSafeLogger } from "../transport/logger.js";
 import { createRestClient } from "../transport/rest.js";
-import { createRpcClient } from "../transport/rpc.js";
+import { createRpcClient, type RpcClient } from "../transport/rpc.js";
 import { type ArchiveClient, createHttpArchives } from "./archive-client.js";
 import { createFilesystemClient, type FilesystemClient } from "./filesystem-client.js";
 import { createLifecycleClient, type LifecycleClient } from "./lifecycle-client.js";
 import type { SandboxAccess } from "./lifecycle-types.js";
 import { createProcessArchives } from "./process-archives.js";
 import { createProcessClient, type ProcessClient } from "./process-client.js";
+import { createResumableProcessClient, RESUMABLE_SERVICE } from "./resumable-process-client.js";
 import type { RouteGeneration } from "./route-memory.js";
 import { createFileTransfer, type FileTransfer } from "./transfer.js";
 
@@ -85,7 +86,7 @@ export function openDaemon(config: Config, access: SandboxAccess, pool: Connecti
   const http = new DaemonHttp(shared);
   const isBinary = config.encoding === "auto" ? access.isBinary : config.encoding === "binary";
   const rpc = createRpcClient({ ...shared, isBinary, probeHealth: () => http.probeHealth() });
-  const processes = createProcessClient(rpc);
+  const processes = openProcesses(rpc, access, config.retries);
   const filesystem = createFilesystemClient(rpc);
   return {
     processes,
@@ -95,6 +96,11 @@ export function openDaemon(config: Config, access: SandboxAccess, pool: Connecti
     archives: access.isBinary ? createHttpArchives(http) : createProcessArchives(processes, filesystem, access.envdVersion),
     isHealthy: (options) => http.isHealthy(options),
   };
+}
+
+function openProcesses(rpc: RpcClient, access: SandboxAccess, retries: number): ProcessClient {
+  const shared = createProcessClient(rpc, retries);
+  return access.services.includes(RESUMABLE_SERVICE) ? createResumableProcessClient(rpc, shared) : shared;
 }
 
 /** Where the daemon of a sandbox answers. */

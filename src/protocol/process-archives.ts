@@ -5,7 +5,8 @@ import { filterTar } from "../shared/tar-filter.js";
 import type { ArchiveCallOptions, ArchiveClient } from "./archive-client.js";
 import { DAEMON_FEATURES, isVersionAtLeast } from "./daemon-version.js";
 import type { FilesystemClient } from "./filesystem-client.js";
-import type { ProcessClient, ProcessStream } from "./process-client.js";
+import type { ProcessClient } from "./process-client.js";
+import type { ProcessStream } from "./process-events.js";
 
 /** Bytes per message to standard input: large enough for few round trips, far below what servers accept in one message. */
 const INPUT_BYTES = 256 * 1024;

@@ -1,9 +1,12 @@
 import type { ProcessEvent as WireEvent } from "../../gen/proto/process/process_pb.js";
 import { Process, Signal } from "../../gen/proto/process/process_pb.js";
-import { ProtocolError } from "../errors/error-classes.js";
+import { ProtocolError, UnimplementedError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
+import { signalOfWords } from "../shared/signal-words.js";
 import type { RequestOptions } from "../transport/config.js";
 import type { RpcClient, RpcStream } from "../transport/rpc.js";
+import type { ProcessEvent, ProcessStream } from "./process-events.js";
+import { toReconnectingStream } from "./reconnecting-stream.js";
 
 /** A running process. */
 export interface ProcessInfo {
@@ -34,25 +37,13 @@ export interface ProcessSpec {
   readonly pty?: PtySize | undefined;
 }
 
-/** What a process wrote, or how it ended. */
-export type ProcessEvent =
-  | { readonly type: "stdout" | "stderr" | "pty"; readonly data: Uint8Array }
-  | { readonly type: "end"; readonly exitCode: number; readonly error: string | undefined };
-
-/** Events of one process. */
-export interface ProcessStream {
-  readonly pid: number;
-  /** Ends after the `end` event; every other end rejects. */
-  readonly events: AsyncIterable<ProcessEvent>;
-  /** Drop the stream, which leaves the process alone: `events` rejects with `reason`. */
-  cancel(reason: unknown): void;
-}
-
 /** Options of a call that opens a stream. */
 export interface ProcessStreamOptions extends RequestOptions {
   readonly operation: string;
   /** `0` has no end. */
   readonly timeoutMs: number;
+  /** Go on after output was lost, and report that as a `gap`. Without it a stream that lost output rejects. @defaultValue false */
+  readonly acceptsGaps?: boolean | undefined;
 }
 
 /** Options of a call that does not. */
@@ -67,16 +58,41 @@ export interface ProcessClient {
   /** Follow a process from now on. */
   attach(pid: number, options: ProcessStreamOptions): Promise<ProcessStream>;
   list(options: ProcessCallOptions): Promise<ProcessInfo[]>;
-  /** Deliver input once; it is never sent again. */
+  /** Deliver input once, however often it has to be sent. */
   sendInput(pid: number, kind: "stdin" | "pty", data: Uint8Array, options: ProcessCallOptions): Promise<void>;
   closeStdin(pid: number, options: ProcessCallOptions): Promise<void>;
   /** Send SIGKILL; false when there was no such process. */
   kill(pid: number, options: ProcessCallOptions): Promise<boolean>;
+  /**
+   * Send a POSIX signal by its name; false when there was no such process.
+   *
+   * @throws {@link UnimplementedError} the daemon cannot send this one; {@link InvalidArgumentError} there is no such signal.
+   */
+  sendSignal(pid: number, signal: string, options: ProcessCallOptions): Promise<boolean>;
   resize(pid: number, size: PtySize, options: ProcessCallOptions): Promise<void>;
 }
 
-/** Put the process service of a daemon into domain terms. */
-export function createProcessClient(rpc: RpcClient): ProcessClient {
+/**
+ * Put the process service that all daemons have into domain terms.
+ *
+ * @param retries how often a broken stream is opened again; it continues with the live process, so output in between is lost
+ */
+export function createProcessClient(rpc: RpcClient, retries: number): ProcessClient {
+  const attach = async (pid: number, options: ProcessStreamOptions, isInFlight: boolean) => {
+    const call = { ...options, notFound: "process_not_found", isInFlight } as const;
+    const stream = await rpc.stream(Process.method.connect, { process: selectPid(pid) }, call);
+    return toProcessStream(stream, options.operation);
+  };
+  const again = (pid: number, options: ProcessStreamOptions) => attach(pid, options, true);
+  const sendSignal = async (pid: number, signal: Signal, options: ProcessCallOptions): Promise<boolean> => {
+    try {
+      await rpc.unary(Process.method.sendSignal, { process: selectPid(pid), signal }, { ...options, notFound: "process_not_found" });
+      return true;
+    } catch (error) {
+      if (SandboxError.isInstance(error) && error.reason === "process_not_found") return false;
+      throw error;
+    }
+  };
   return {
     async start(spec, options) {
       const { cwd, tag, pty, stdin } = spec;
@@ -89,11 +105,10 @@ export function createProcessClient(rpc: RpcClient): ProcessClient {
         },
         { ...options, user: spec.user },
       );
-      return toProcessStream(stream, options.operation);
+      return toReconnectingStream(toProcessStream(stream, options.operation), { ...options, retries, attach: again });
     },
     async attach(pid, options) {
-      const stream = await rpc.stream(Process.method.connect, { process: selectPid(pid) }, { ...options, notFound: "process_not_found" });
-      return toProcessStream(stream, options.operation);
+      return toReconnectingStream(await attach(pid, options, false), { ...options, retries, attach: again });
     },
     async list(options) {
       const { processes } = await rpc.unary(Process.method.list, {}, { ...options, isIdempotent: true });
@@ -117,18 +132,15 @@ export function createProcessClient(rpc: RpcClient): ProcessClient {
         { ...options, notFound: "process_not_found", isIdempotent: true },
       );
     },
-    async kill(pid, options) {
-      try {
-        await rpc.unary(
-          Process.method.sendSignal,
-          { process: selectPid(pid), signal: Signal.SIGKILL },
-          { ...options, notFound: "process_not_found" },
-        );
-        return true;
-      } catch (error) {
-        if (SandboxError.isInstance(error) && error.reason === "process_not_found") return false;
-        throw error;
+    kill: (pid, options) => sendSignal(pid, Signal.SIGKILL, options),
+    async sendSignal(pid, signal, options) {
+      const known = signal === "SIGKILL" ? Signal.SIGKILL : signal === "SIGTERM" ? Signal.SIGTERM : undefined;
+      if (known === undefined) {
+        throw new UnimplementedError(`${options.operation}: this daemon sends SIGTERM and SIGKILL only, not '${signal}'`, {
+          operation: options.operation,
+        });
       }
+      return sendSignal(pid, known, options);
     },
     async resize(pid, size, options) {
       await rpc.unary(
@@ -166,7 +178,8 @@ async function* readEvents(
       yield { type: kind.value.output.case, data: kind.value.output.value };
     } else if (kind?.case === "end") {
       hasEnded = true;
-      yield { type: "end", exitCode: kind.value.exitCode, error: kind.value.error };
+      const { exitCode, error } = kind.value;
+      yield { type: "end", exitCode, error, signal: signalOfWords(error), isOutOfMemory: false };
     }
   }
   if (!hasEnded)

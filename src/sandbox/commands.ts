@@ -1,14 +1,13 @@
 import { CommandExitError } from "../errors/command-exit-error.js";
-import { UnimplementedError } from "../errors/error-classes.js";
+import { InvalidArgumentError, UnimplementedError } from "../errors/error-classes.js";
 import { DAEMON_FEATURES, isVersionAtLeast } from "../protocol/daemon-version.js";
 import type { ProcessClient, ProcessInfo } from "../protocol/process-client.js";
 import { assertText } from "../shared/text-check.js";
 import { checkTimeoutMs, type RequestOptions } from "../transport/config.js";
-import { CommandHandle, type CommandResult, type OutputCallback } from "./command-handle.js";
+import { type CommandBytes, CommandHandle, type CommandOutput, type CommandResult, type OutputOptions } from "./command-handle.js";
 import { checkEnvs, checkPid, checkUser } from "./options.js";
 
-/** How a command is started. */
-export interface CommandStartOptions extends RequestOptions {
+interface CommandStartSettings extends RequestOptions {
   /** User inside the sandbox. @defaultValue the template's user, `user` for the standard templates */
   readonly user?: string | undefined;
   /** Working directory; relative to the user's home. @defaultValue the template's directory, else the home */
@@ -19,10 +18,20 @@ export interface CommandStartOptions extends RequestOptions {
   readonly stdin?: boolean | undefined;
   /** Milliseconds until the daemon kills the command; `0` never. @defaultValue 60_000 */
   readonly timeoutMs?: number | undefined;
-  /** Called with each piece of standard output, in order and awaited. A failure stops the following and rejects `wait()`. */
-  readonly onStdout?: OutputCallback<string> | undefined;
-  /** As `onStdout`, for standard error. */
-  readonly onStderr?: OutputCallback<string> | undefined;
+  /** Name that {@link Commands.list} shows. */
+  readonly tag?: string | undefined;
+}
+
+/** How a command is started. */
+export interface CommandStartOptions extends CommandStartSettings, OutputOptions<string> {
+  /** What callbacks and iterations get: text, decoded as UTF-8 over all pieces. @defaultValue "text" */
+  readonly format?: "text" | undefined;
+}
+
+/** How a command is started whose output is not text. */
+export interface CommandBytesStartOptions extends CommandStartSettings, OutputOptions<Uint8Array> {
+  /** Callbacks and iterations get the bytes as they were written. */
+  readonly format: "bytes";
 }
 
 /** How a command is run to its end. */
@@ -37,12 +46,21 @@ export interface CommandBackgroundOptions extends CommandStartOptions {
   readonly background: true;
 }
 
-/** How a running command is followed. */
-export interface CommandConnectOptions extends RequestOptions {
+interface CommandConnectSettings extends RequestOptions {
   /** Milliseconds until the following ends with a `TimeoutError`; the command goes on. `0` never. @defaultValue 60_000 */
   readonly timeoutMs?: number | undefined;
-  readonly onStdout?: OutputCallback<string> | undefined;
-  readonly onStderr?: OutputCallback<string> | undefined;
+}
+
+/** How a running command is followed. */
+export interface CommandConnectOptions extends CommandConnectSettings, OutputOptions<string> {
+  /** @see {@link CommandStartOptions.format} */
+  readonly format?: "text" | undefined;
+}
+
+/** How a running command is followed whose output is not text. */
+export interface CommandBytesConnectOptions extends CommandConnectSettings, OutputOptions<Uint8Array> {
+  /** @see {@link CommandBytesStartOptions.format} */
+  readonly format: "bytes";
 }
 
 const DEFAULT_TIMEOUT_MS = 60_000;
@@ -89,16 +107,27 @@ export class Commands {
    * The command outlives the connection; {@link Commands.connect} follows it again. A positive `timeoutMs` (the default is
    * 60 s) kills it nevertheless: pass `0` for a service.
    */
-  start(command: string, options: CommandStartOptions = {}): Promise<CommandHandle> {
+  start(command: string, options: CommandBytesStartOptions): Promise<CommandHandle<CommandBytes>>;
+  start(command: string, options?: CommandStartOptions): Promise<CommandHandle>;
+  start(
+    command: string,
+    options: CommandStartOptions | CommandBytesStartOptions = {},
+  ): Promise<CommandHandle | CommandHandle<CommandBytes>> {
     return this.#start(command, options, "commands.start");
   }
 
   /** Follow a running command: output from now on, then its end. One that ended within the last 30 s reports its end at once. */
-  async connect(pid: number, options: CommandConnectOptions = {}): Promise<CommandHandle> {
+  connect(pid: number, options: CommandBytesConnectOptions): Promise<CommandHandle<CommandBytes>>;
+  connect(pid: number, options?: CommandConnectOptions): Promise<CommandHandle>;
+  async connect(
+    pid: number,
+    options: CommandConnectOptions | CommandBytesConnectOptions = {},
+  ): Promise<CommandHandle | CommandHandle<CommandBytes>> {
     const timeoutMs = checkTimeoutMs("timeoutMs", options.timeoutMs) ?? DEFAULT_TIMEOUT_MS;
+    checkMaxOutputBytes(options.maxOutputBytes);
     const { signal, requestTimeoutMs } = options;
-    const stream = await this.#processes.attach(checkPid(pid), { signal, requestTimeoutMs, timeoutMs, operation: "commands.connect" });
-    return new CommandHandle(stream, this, options);
+    const call = { signal, requestTimeoutMs, timeoutMs, operation: "commands.connect", acceptsGaps: true };
+    return new CommandHandle<CommandOutput>(await this.#processes.attach(checkPid(pid), call), this, options);
   }
 
   /** Running commands and terminals. */
@@ -112,7 +141,19 @@ export class Commands {
   }
 
   /**
-   * Write to the standard input of a command that was started with `stdin: true`. Delivered at most once: never sent again.
+   * Send a POSIX signal, for example `"SIGINT"`, to a process and its group. False when there is no process with this pid.
+   *
+   * @throws {@link InvalidArgumentError} there is no such signal; {@link UnimplementedError} the daemon is not ours, and sends `SIGTERM` and
+   * `SIGKILL` only.
+   */
+  async sendSignal(pid: number, signal: string, options: RequestOptions = {}): Promise<boolean> {
+    assertText("signal", signal);
+    return this.#processes.sendSignal(checkPid(pid), signal, { ...options, operation: "commands.sendSignal" });
+  }
+
+  /**
+   * Write to the standard input of a command that was started with `stdin: true`. Delivered at most once, also where a broken connection
+   * makes it necessary to send it again.
    *
    * @throws {@link NotFoundError} no such process; {@link SandboxError} its standard input is closed.
    */
@@ -134,17 +175,31 @@ export class Commands {
     return isVersionAtLeast(this.#envdVersion, DAEMON_FEATURES.closeStdin);
   }
 
-  async #start(command: string, options: CommandStartOptions, operation: string): Promise<CommandHandle> {
+  async #start(command: string, options: CommandStartOptions, operation: string): Promise<CommandHandle>;
+  async #start(
+    command: string,
+    options: CommandStartOptions | CommandBytesStartOptions,
+    operation: string,
+  ): Promise<CommandHandle | CommandHandle<CommandBytes>>;
+  async #start(command: string, options: CommandStartOptions | CommandBytesStartOptions, operation: string): Promise<CommandHandle> {
     assertText("command", command);
     if (options.cwd !== undefined) assertText("cwd", options.cwd);
-    const { signal, requestTimeoutMs, cwd, stdin } = options;
+    if (options.tag !== undefined) assertText("tag", options.tag);
+    checkMaxOutputBytes(options.maxOutputBytes);
+    const { signal, requestTimeoutMs, cwd, stdin, tag } = options;
     const user = checkUser(options.user);
     const envs = checkEnvs(options.envs);
     const timeoutMs = checkTimeoutMs("timeoutMs", options.timeoutMs) ?? DEFAULT_TIMEOUT_MS;
     const stream = await this.#processes.start(
-      { cmd: "/bin/bash", args: ["-l", "-c", command], envs, cwd, user, stdin },
-      { signal, requestTimeoutMs, timeoutMs, operation },
+      { cmd: "/bin/bash", args: ["-l", "-c", command], envs, cwd, user, stdin, tag },
+      { signal, requestTimeoutMs, timeoutMs, operation, acceptsGaps: true },
     );
     return new CommandHandle(stream, this, options);
+  }
+}
+
+function checkMaxOutputBytes(value: number | undefined): void {
+  if (value !== undefined && (!Number.isSafeInteger(value) || value < 0)) {
+    throw new InvalidArgumentError(`maxOutputBytes must be a whole number of at least 0, not ${String(value)}`);
   }
 }

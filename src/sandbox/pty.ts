@@ -56,7 +56,7 @@ export class Pty {
         user: checkUser(options.user),
         pty: size,
       },
-      { signal, requestTimeoutMs, timeoutMs, operation: "pty.create" },
+      { signal, requestTimeoutMs, timeoutMs, operation: "pty.create", acceptsGaps: true },
     );
     return new CommandHandle(stream, this.#actions, { onData: options.onData });
   }
@@ -65,7 +65,13 @@ export class Pty {
   async connect(pid: number, options: PtyConnectOptions = {}): Promise<CommandHandle> {
     const timeoutMs = checkTimeoutMs("timeoutMs", options.timeoutMs) ?? DEFAULT_TIMEOUT_MS;
     const { signal, requestTimeoutMs } = options;
-    const stream = await this.#processes.attach(checkPid(pid), { signal, requestTimeoutMs, timeoutMs, operation: "pty.connect" });
+    const stream = await this.#processes.attach(checkPid(pid), {
+      signal,
+      requestTimeoutMs,
+      timeoutMs,
+      operation: "pty.connect",
+      acceptsGaps: true,
+    });
     return new CommandHandle(stream, this.#actions, { onData: options.onData });
   }
 
@@ -87,6 +93,8 @@ export class Pty {
 
   readonly #actions: HandleActions = {
     kill: (pid, options) => this.kill(pid, options),
+    sendSignal: (pid, signal, options = {}) =>
+      this.#processes.sendSignal(checkPid(pid), signal, { ...options, operation: "pty.sendSignal" }),
     sendStdin: (pid, data, options) => this.sendInput(pid, data, options),
     closeStdin: (pid, options) => this.sendInput(pid, END_OF_TRANSMISSION, options),
   };

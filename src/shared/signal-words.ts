@@ -19,3 +19,10 @@ export const SIGNAL_WORDS: Readonly<Partial<Record<NodeJS.Signals, string>>> = {
   SIGXFSZ: "file size limit exceeded",
   SIGSYS: "bad system call",
 };
+
+/** The signal in what a daemon of the shared wire says about an end; `undefined` when none ended the process, or one without a known name. */
+export function signalOfWords(error: string | undefined): NodeJS.Signals | undefined {
+  const words = /^signal: (.+?)(?: \(core dumped\))?$/.exec(error ?? "")?.[1];
+  // The table has exactly the names that NodeJS.Signals lists.
+  return Object.entries(SIGNAL_WORDS).find(([, value]) => value === words)?.[0] as NodeJS.Signals | undefined;
+}

@@ -125,4 +125,4 @@ async function exchange(
 }
 
 /** The answer headers that the layers above read. */
-const PASSED_HEADERS = ["content-type", "x-next-token", "agent-sandbox-encoding"];
+const PASSED_HEADERS = ["content-type", "x-next-token", "agent-sandbox-encoding", "agent-sandbox-services"];

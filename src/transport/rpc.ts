@@ -53,6 +53,10 @@ export interface RpcCallOptions {
 export interface RpcStreamOptions extends RpcCallOptions {
   /** Life of the stream in milliseconds, told to the daemon; `0` has no end. */
   readonly timeoutMs: number;
+  /** Silence after which the daemon sends a keepalive message, in milliseconds. @defaultValue 50_000 */
+  readonly keepaliveMs?: number | undefined;
+  /** It continues what runs already: then a sandbox that is gone ended meanwhile. @defaultValue false */
+  readonly isInFlight?: boolean | undefined;
 }
 
 /** A stream whose first message has arrived. */
@@ -66,6 +70,7 @@ export interface RpcStream<T> {
 
 /** Connect calls to one daemon. Errors are typed here, once, for every layer above. */
 export interface RpcClient {
+  readonly sandboxId: string;
   unary<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     input: MessageInitShape<I>,
@@ -78,8 +83,7 @@ export interface RpcClient {
   ): Promise<RpcStream<MessageShape<O>>>;
 }
 
-/** Seconds of silence after which the daemon sends a keepalive message. */
-const KEEPALIVE_SECONDS = "50";
+const KEEPALIVE_MS = 50_000;
 /** The daemon ends a stream at its deadline; the client waits this much longer before it does so itself. */
 const DEADLINE_GRACE_MS = 2_000;
 /** Connect-Timeout-Ms has at most ten digits; more is as good as no limit. */
@@ -88,6 +92,7 @@ const MAX_TIMEOUT_MS = 9_999_999_999;
 /** Open a client for the Connect protocol (connectrpc.com/docs/protocol) over any {@link HttpClient}. */
 export function createRpcClient(client: RpcOptions): RpcClient {
   return {
+    sandboxId: client.sandboxId,
     unary: (method, input, options) => callUnary(client, method, input, options),
     stream: (method, input, options) => openStream(client, method, input, options),
   };
@@ -141,7 +146,7 @@ async function openStream<I extends DescMessage, O extends DescMessage>(
       headers: {
         ...headersOf(client, options),
         "content-type": client.isBinary ? "application/connect+proto" : "application/connect+json",
-        "keepalive-ping-interval": KEEPALIVE_SECONDS,
+        "keepalive-ping-interval": String(Math.round((options.keepaliveMs ?? KEEPALIVE_MS) / 1000)),
         ...(hasTimeout && { "connect-timeout-ms": String(options.timeoutMs) }),
       },
       body: encodeEnvelope(0, serialize(client, method.input, input)),
@@ -164,7 +169,7 @@ async function openStream<I extends DescMessage, O extends DescMessage>(
     };
   } catch (error) {
     release();
-    throw await explain(client, context, deadline, toFirstMessageError(error, context));
+    throw await explain(client, context, deadline, options.isInFlight ? error : toFirstMessageError(error, context));
   }
 }
 
@@ -245,7 +250,8 @@ async function explain(client: RpcOptions, context: CallContext, deadline: Deadl
   return new ConnectionError(error.message, { ...optionsOf(context), cause: "cause" in error ? error.cause : error });
 }
 
-function toStreamTimeout(context: CallContext, timeoutMs: number): TimeoutError {
+/** The error for a stream whose own time is over. */
+export function toStreamTimeout(context: Pick<CallContext, "operation" | "sandboxId">, timeoutMs: number): TimeoutError {
   const isCommand = context.operation.startsWith("commands.") || context.operation.startsWith("pty.");
   const what = isCommand ? "the command was ended" : "the stream was ended";
   return new TimeoutError(`${context.operation}: ${what} after timeoutMs (${timeoutMs} ms); raise it, or pass 0 for no limit`, {

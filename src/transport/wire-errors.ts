@@ -82,7 +82,7 @@ export function toSandboxGoneError(
 }
 
 /** Facts of a context that every error carries. */
-export function optionsOf({ operation, sandboxId }: CallContext): SandboxErrorOptions {
+export function optionsOf({ operation, sandboxId }: Pick<CallContext, "operation" | "sandboxId">): SandboxErrorOptions {
   return { operation, ...(sandboxId !== undefined && { sandboxId }) };
 }
 

@@ -17,6 +17,7 @@ describe("create", () => {
     const response = await control.api("POST", "/v2/sandboxes", { templateID: "base", unknown: { field: 1 } });
     expect(response.status).toBe(201);
     expect(response.headers.get("agent-sandbox-encoding")).toBe("binary");
+    expect(response.headers.get("agent-sandbox-services")).toBe("process.v1");
     const sandbox = (await response.json()) as { sandboxID: string; envdAccessToken: string; domain: string };
     expect(sandbox).toMatchObject({
       templateID: "basetemplate00000000",

@@ -126,7 +126,7 @@ describe.each([
     await handle.sendStdin(new TextEncoder().encode("two"));
     await handle.closeStdin();
     const output: string[] = [];
-    for await (const piece of handle) if (piece.type !== "pty") output.push(piece.text);
+    for await (const piece of handle) if ("text" in piece) output.push(piece.text);
     expect(output.join("")).toBe("got one\ntwodone\n");
     expect(await handle.wait()).toMatchObject({ exitCode: 0, stdout: "got one\ntwo", stderr: "done\n" });
     expect(handle.exitCode).toBe(0);

@@ -1,4 +1,4 @@
-import { type CommandHandle, Sandbox } from "../../index.js";
+import { type CommandBytes, type CommandHandle, Sandbox } from "../../index.js";
 import { quoteShellCommand } from "../../shared/shell-quote.js";
 import { exitStatusOf, signalOfEnding } from "../exit-signal.js";
 import { watchEndingSignals } from "../local-signals.js";
@@ -12,6 +12,9 @@ export interface ExecCommandOptions {
   readonly timeout: number;
   readonly json?: boolean;
 }
+
+/** What `--json` holds of stdout and of stderr at most; plain output is passed on as it comes and not held at all. */
+const MAX_JSON_OUTPUT_BYTES = 64 * 1024 * 1024;
 
 /** `abx exec`: the command belongs to this process, so whatever ends this process early ends the command too. */
 export async function runExecCommand(
@@ -29,7 +32,10 @@ export async function runExecCommand(
     envs: options.env,
     timeoutMs: options.timeout * 1000,
     stdin: forwardsInput,
+    format: "bytes",
+    maxOutputBytes: options.json ? MAX_JSON_OUTPUT_BYTES : 0,
     ...(!options.json && { onStdout: writeOut, onStderr: writeErr }),
+    onGap: ({ missingBytes }) => writeErr(`abx: the connection broke and ${missingBytes ?? "some"} bytes of output are missing\n`),
   });
 
   const kill = (): void => void handle.kill().catch(() => undefined);
@@ -42,14 +48,21 @@ export async function runExecCommand(
   if (signals.received !== undefined) return exitStatusOf(0, signals.received);
   const signal = signalOfEnding(outcome.error);
   if (options.json) {
-    const { exitCode, stdout, stderr } = outcome;
-    await writeJson({ exitCode: signal === undefined ? exitCode : null, signal: signal ?? null, stdout, stderr });
+    const { exitCode, stdout, stderr, truncatedBytes, missingBytes } = outcome;
+    await writeJson({
+      exitCode: signal === undefined ? exitCode : null,
+      signal: signal ?? null,
+      stdout,
+      stderr,
+      ...(truncatedBytes !== undefined && { truncatedBytes }),
+      ...(missingBytes !== undefined && { missingBytes }),
+    });
   }
   return exitStatusOf(outcome.exitCode, signal);
 }
 
 /** Copies stdin to the command until either ends; a command that no longer reads is no error, as in a pipe. */
-async function forwardInput(handle: CommandHandle): Promise<void> {
+async function forwardInput(handle: CommandHandle<CommandBytes>): Promise<void> {
   try {
     for await (const chunk of process.stdin) await handle.sendStdin(chunk as Uint8Array);
     await handle.closeStdin();

@@ -22,8 +22,8 @@ export interface HandlerParts extends TemplateHandlerParts {
 
 type Wire = components["schemas"];
 
-/** The daemon of every sandbox here is ours and takes binary messages. */
-const ENCODING = { "Agent-Sandbox-Encoding": "binary" } as const;
+/** The daemon of every sandbox here is ours: it takes binary messages and has services beside those of the shared wire. */
+const DAEMON_FACTS = { "Agent-Sandbox-Encoding": "binary", "Agent-Sandbox-Services": "process.v1" } as const;
 /** Shortest prolongation of a refresh. */
 const MIN_REFRESH_S = 15;
 
@@ -33,11 +33,11 @@ export function createHandlers(parts: HandlerParts): Handlers {
   const create = async (body: Wire["NewSandbox"] | Wire["NewSandboxV2"], isSecure: boolean, signal: AbortSignal) => {
     const record = await sandboxes.create(toNewSandbox(body, isSecure), signal);
     parts.table.countSpawn(record.templateId);
-    return { status: 201, headers: ENCODING, body: toSandbox(record, domain()) } as const;
+    return { status: 201, headers: DAEMON_FACTS, body: toSandbox(record, domain()) } as const;
   };
   const connect = (sandboxId: string, timeoutS: number) => {
     const record = sandboxes.connect(parseSandboxId(sandboxId), timeoutS * 1000);
-    return { status: 200, headers: ENCODING, body: toSandbox(record, domain()) } as const;
+    return { status: 200, headers: DAEMON_FACTS, body: toSandbox(record, domain()) } as const;
   };
   return {
     ...createTemplateHandlers(parts),

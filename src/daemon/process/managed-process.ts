@@ -15,8 +15,8 @@ export interface ProcessDescription {
   readonly envs: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
   readonly tag: string | undefined;
-  /** What makes the start repeatable, if anything does. */
-  readonly startId?: string | undefined;
+  /** Name that no other process of the daemon ever has. */
+  readonly startId: string;
   readonly hasTerminal: boolean;
 }
 

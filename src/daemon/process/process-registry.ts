@@ -28,7 +28,7 @@ export interface StartOptions {
   /** Unresolved; `undefined` is the default of the sandbox. */
   readonly cwd: string | undefined;
   readonly tag: string | undefined;
-  /** Makes the start repeatable; nothing does when it is absent or empty. */
+  /** Makes the start repeatable; without one, or with an empty one, nothing does. */
   readonly startId?: string | undefined;
   readonly user: User;
   /** An open pipe instead of /dev/null. Ignored with a terminal. */
@@ -91,10 +91,11 @@ export class ProcessRegistry {
    * id belongs to another start.
    */
   start(options: StartOptions): Promise<ManagedProcess> {
-    return this.#startIds.once(options.startId ?? "", options, () => this.#start(options));
+    const startId = options.startId || crypto.randomUUID();
+    return this.#startIds.once(startId, options, () => this.#start({ ...options, startId }));
   }
 
-  async #start(options: StartOptions): Promise<ManagedProcess> {
+  async #start(options: StartOptions & { readonly startId: string }): Promise<ManagedProcess> {
     const plan = this.#plan(options);
     const managed = new ManagedProcess({
       description: { ...options, hasTerminal: options.terminal !== undefined },
@@ -193,7 +194,7 @@ export class ProcessRegistry {
     const timer = setTimeout(() => {
       this.#retention.delete(timer);
       if (this.#ended.get(process.pid) === process) this.#ended.delete(process.pid);
-      this.#startIds.forget(process.description.startId ?? "", process);
+      this.#startIds.forget(process.description.startId, process);
     }, EXIT_RETENTION_MS);
     timer.unref();
     this.#retention.add(timer);

@@ -20,7 +20,8 @@ export function resumableMessages(fromOffset: number | undefined): FollowMessage
   return {
     started(process, cursor) {
       const offset = cursor.offset;
-      const started = toMessage({ case: "started", value: { pid: process.pid, offset: BigInt(offset) } });
+      const { startId } = process.description;
+      const started = toMessage({ case: "started", value: { pid: process.pid, offset: BigInt(offset), startId } });
       const missingBytes = offset - (fromOffset ?? offset);
       if (missingBytes === 0) return [started];
       return [started, toMessage({ case: "gap", value: { offset: BigInt(fromOffset ?? 0), missingBytes: BigInt(missingBytes) } })];

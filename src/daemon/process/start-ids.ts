@@ -37,7 +37,6 @@ export class StartIds {
    * @throws {@link AlreadyExistsError} the id belongs to another start.
    */
   async once(id: string, facts: StartFacts, start: () => Promise<ManagedProcess>): Promise<ManagedProcess> {
-    if (id === "") return start();
     const known = this.#entries.get(id);
     if (known !== undefined) {
       if (!isSame(known.facts, facts)) throw new AlreadyExistsError(`start_id '${id}' was used for another program`);

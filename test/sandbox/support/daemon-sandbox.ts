@@ -18,6 +18,8 @@ export interface DaemonSandbox extends SandboxParts, AsyncDisposable {
 
 export interface DaemonSandboxOptions extends ConnectionOptions {
   readonly isBinary?: boolean;
+  /** Services beside the shared wire. @defaultValue none for whatever answers, `process.v1` for the real daemon */
+  readonly services?: readonly string[];
 }
 
 export async function openDaemonSandbox(options: DaemonSandboxOptions = {}): Promise<DaemonSandbox> {
@@ -34,7 +36,7 @@ export async function openDaemonSandbox(options: DaemonSandboxOptions = {}): Pro
   await new Promise<void>((resolve) => daemon.server.listen(0, "127.0.0.1", resolve));
   const { port } = daemon.server.address() as AddressInfo;
   const baseUrl = `http://127.0.0.1:${port}`;
-  const parts = await openParts(baseUrl, options);
+  const parts = await openParts(baseUrl, { services: ["process.v1"], ...options });
   return {
     ...parts,
     home,
@@ -47,7 +49,10 @@ export async function openDaemonSandbox(options: DaemonSandboxOptions = {}): Pro
 }
 
 /** The client's namespaces on whatever answers at `baseUrl`. */
-export async function openParts(baseUrl: string, { isBinary = true, ...options }: DaemonSandboxOptions = {}): Promise<SandboxParts> {
+export async function openParts(
+  baseUrl: string,
+  { isBinary = true, services = [], ...options }: DaemonSandboxOptions = {},
+): Promise<SandboxParts> {
   const platform = await openPlatform({ apiUrl: baseUrl, sandboxUrl: baseUrl, apiKey: "key", ...options });
   return openSandboxParts(platform, {
     sandboxId: "itest",
@@ -57,5 +62,6 @@ export async function openParts(baseUrl: string, { isBinary = true, ...options }
     trafficAccessToken: undefined,
     domain: undefined,
     isBinary,
+    services,
   });
 }
