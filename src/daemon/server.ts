@@ -21,6 +21,7 @@ import { ProcessRegistry } from "./process/process-registry.js";
 import { createProcessService } from "./process/process-service.js";
 import { createResumableService } from "./process/resumable-service.js";
 import { createRpcHandler } from "./rpc.js";
+import { TERMINAL_PATH, TerminalEndpoint, TICKET_PATH } from "./terminal/terminal-endpoint.js";
 import { openTunnel } from "./tunnel.js";
 
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -63,7 +64,8 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
         .service(ProcessService, createResumableService(processes, state))
         .service(Filesystem, filesystem),
   });
-  const routes = createRoutes(state, files);
+  const terminals = new TerminalEndpoint(processes, state);
+  const routes = createRoutes(state, files, terminals);
 
   const dispatch = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     // The response of a vanished client fails; whoever writes sees it there.
@@ -85,9 +87,14 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
   };
 
   // An import statement would read every export of the module, and two of them load Node's whole HTTP client.
-  const server = process.getBuiltinModule("node:http").createServer({ maxHeaderSize: MAX_HEADER_BYTES, noDelay: true }, (req, res) => {
-    dispatch(req, res).catch((error: unknown) => sendException(res, error));
-  });
+  const server = process
+    .getBuiltinModule("node:http")
+    .createServer(
+      { maxHeaderSize: MAX_HEADER_BYTES, noDelay: true, shouldUpgradeCallback: (req) => terminals.isUpgrade(req) },
+      (req, res) => {
+        dispatch(req, res).catch((error: unknown) => sendException(res, error));
+      },
+    );
   // Streams last as long as their processes, and the edge keeps an idle connection on purpose.
   server.requestTimeout = 0;
   server.headersTimeout = 0;
@@ -107,6 +114,7 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
     }
     void openTunnel(req.url ?? "", socket, head);
   });
+  server.on("upgrade", (req, socket, head) => void terminals.handleUpgrade(req, socket, head));
   server.on("clientError", (_error, socket) => {
     if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     else socket.destroy();
@@ -119,6 +127,7 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
     processes,
     close: async () => {
       state.egress?.close();
+      terminals.close();
       await processes.close();
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
@@ -128,7 +137,11 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
   };
 }
 
-function createRoutes(state: DaemonState, context: FileContext): ReadonlyMap<string, ReadonlyMap<string, Route>> {
+function createRoutes(
+  state: DaemonState,
+  context: FileContext,
+  terminals: TerminalEndpoint,
+): ReadonlyMap<string, ReadonlyMap<string, Route>> {
   const health: Route = (_req, res) => {
     res.writeHead(204, { "cache-control": "no-store" });
     res.end();
@@ -153,6 +166,8 @@ function createRoutes(state: DaemonState, context: FileContext): ReadonlyMap<str
     ["/agentsandbox/files/pack", new Map<string, Route>([["POST", (req, res) => handlePack(req, res, context)]])],
     ["/agentsandbox/files/unpack", new Map<string, Route>([["POST", (req, res) => handleUnpack(req, res, context)]])],
     ["/init", new Map<string, Route>([["POST", (req, res) => handleInit(req, res, state)]])],
+    [TERMINAL_PATH, new Map<string, Route>([["GET", (req, res) => terminals.handleGet(req, res)]])],
+    [TICKET_PATH, new Map<string, Route>([["POST", (req, res) => terminals.handleTicket(req, res)]])],
     ["/envs", new Map<string, Route>([["GET", (_req, res) => sendJson(res, 200, Object.fromEntries(state.envVars))]])],
     ["/metrics", new Map<string, Route>([["GET", async (_req, res) => sendJson(res, 200, await measure())]])],
   ]);

@@ -3,8 +3,22 @@ import { InternalError, RateLimitError } from "../../errors/error-classes.js";
 
 const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
 
-/** Feeds the standard input or the terminal of one process, in the order of the calls. */
-export class InputWriter {
+/** The input of one process. */
+export interface ProcessInput {
+  /**
+   * Resolves when the kernel has all bytes, which waits for a process that does not read.
+   *
+   * @throws {@link InternalError} the input is closed; {@link RateLimitError} too much waits already.
+   */
+  write(bytes: Uint8Array): Promise<void>;
+  /** End of file, after what was written before. Idempotent. */
+  close(): void;
+  /** Drop everything: the process is gone. */
+  destroy(): void;
+}
+
+/** Feeds the standard input of one process through a pipe, in the order of the calls. */
+export class InputWriter implements ProcessInput {
   readonly #socket: Socket;
   #isClosed = false;
 
@@ -19,11 +33,6 @@ export class InputWriter {
     });
   }
 
-  /**
-   * Resolves when the kernel has all bytes, which waits for a process that does not read.
-   *
-   * @throws {@link InternalError} the input is closed; {@link RateLimitError} too much waits already.
-   */
   write(bytes: Uint8Array): Promise<void> {
     if (this.#isClosed) return Promise.reject(new InternalError("the input of the process is closed"));
     if (bytes.length === 0) return Promise.resolve();
@@ -40,14 +49,12 @@ export class InputWriter {
     });
   }
 
-  /** End of file, after what was written before. Idempotent. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#socket.end();
   }
 
-  /** Drop everything: the process is gone. */
   destroy(): void {
     this.#isClosed = true;
     this.#socket.destroy();

@@ -2,9 +2,9 @@ import { closeSync } from "node:fs";
 import { InternalError, InvalidArgumentError } from "../../errors/error-classes.js";
 import type { PtyAddon } from "../pty-addon.js";
 import { signaledBy } from "./exit-status.js";
-import { InputWriter } from "./input-writer.js";
 import { type Launched, type LaunchPlan, type LaunchSink, planUserSwitch, preferForOom } from "./launch.js";
 import { openTerminalSource } from "./output-source.js";
+import { TerminalInput } from "./terminal-input.js";
 
 /** Size of a terminal in character cells. */
 export interface TerminalSize {
@@ -63,11 +63,11 @@ export function launchTerminal(plan: LaunchPlan, size: TerminalSize, sink: Launc
     throw error;
   }
   preferForOom(forked.pid);
-  const { source, stream } = openTerminalSource(forked.fd, sink, readBuffer);
+  const source = openTerminalSource(forked.fd, sink, readBuffer);
   return {
     pid: forked.pid,
     sources: [source],
-    input: new InputWriter(stream),
+    input: new TerminalInput(() => heldFd),
     // The descriptor that is read may be closed already, and its number taken by something else.
     resize: (cols, rows) => void (heldFd !== undefined && addon.resize(heldFd, cols, rows)),
   };

@@ -2,7 +2,7 @@ import { existsSync, statSync, writeFileSync } from "node:fs";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
 import type { User } from "../user-database.js";
 import type { ExitStatus } from "./exit-status.js";
-import type { InputWriter } from "./input-writer.js";
+import type { ProcessInput } from "./input-writer.js";
 import type { OutputSink, OutputSource } from "./output-source.js";
 
 /** What to run, with every name resolved. */
@@ -27,7 +27,7 @@ export interface Launched {
   readonly pid: number;
   readonly sources: readonly OutputSource[];
   /** Absent when standard input is /dev/null. */
-  readonly input: InputWriter | undefined;
+  readonly input: ProcessInput | undefined;
   /** Present on terminals. */
   readonly resize?: (cols: number, rows: number) => void;
 }

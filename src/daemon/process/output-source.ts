@@ -29,15 +29,10 @@ export function openPipeSource(fd: number, kind: OutputKind, sink: OutputSink, r
   return attach(new Socket({ fd, readable: true, writable: false, onread }));
 }
 
-/** Read a terminal's controlling side until the kernel reports that the other side is closed (EIO). Also returns the stream to type into. */
-export function openTerminalSource(
-  fd: number,
-  sink: OutputSink,
-  readBuffer: Buffer,
-): { readonly source: OutputSource; readonly stream: Socket } {
+/** Read a terminal's controlling side until the kernel reports that the other side is closed (EIO). */
+export function openTerminalSource(fd: number, sink: OutputSink, readBuffer: Buffer): OutputSource {
   const { onread, attach } = createReader(fd, "pty", sink, readBuffer);
-  const stream = new ReadStream(fd, { onread });
-  return { source: attach(stream), stream };
+  return attach(new ReadStream(fd, { onread }));
 }
 
 function createReader(fd: number, kind: OutputKind, sink: OutputSink, readBuffer: Buffer) {
