@@ -529,6 +529,113 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sandboxes/{sandboxID}/network": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Replace the rules for outgoing traffic
+         * @description The whole set is replaced: a field that is left out is cleared, and an empty object opens the public internet again. Connections that the new rules do not allow are cut at once. Programs that run already keep their proxy variables. `allowPublicTraffic`, `maskRequestHost` and `httpsPorts` stay as they were at creation.
+         */
+        put: operations["updateSandboxNetwork"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/{sandboxID}/network/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List what a sandbox tried to reach
+         * @description An addition of this platform. The newest connections and requests with the decision and its reason, oldest first. At most 1000 are kept, in the memory of the running platform. Paths, queries and headers are no part of it.
+         */
+        get: operations["getSandboxNetworkLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List secrets
+         * @description In order of their names, page by page. Values are never given.
+         */
+        get: operations["listSecrets"];
+        put?: never;
+        /**
+         * Store a secret
+         * @description The value is encrypted on the disk of the platform and never leaves it but in requests that a header rule names it for.
+         */
+        post: operations["createSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/secrets/{secretRef}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the secret, or its name in any case. */
+                secretRef: components["parameters"]["SecretRef"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Describe a secret
+         * @description Gives everything about it but its value.
+         */
+        get: operations["getSecret"];
+        put?: never;
+        /**
+         * Give a secret another value
+         * @description The next request that a header rule names it for carries the new value. The version counts up.
+         */
+        post: operations["updateSecret"];
+        /**
+         * Delete a secret
+         * @description Requests that a header rule names it for fail from now on with a text that says so.
+         */
+        delete: operations["deleteSecret"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -542,28 +649,6 @@ export interface components {
         AutoResume: {
             /** @description True asks for a feature that is not served and is answered with 400. */
             enabled: boolean;
-        };
-        /** @description Rules for traffic. This platform serves none of them yet: an empty object and default values are accepted, a rule is answered with 400. */
-        NetworkConfig: {
-            /**
-             * @description Whether the ports of the sandbox are reachable without a token. False is answered with 400.
-             * @default true
-             */
-            allowPublicTraffic?: boolean;
-            /** @description Addresses, ranges and host names that may be reached. Must be empty. */
-            allowOut?: string[];
-            /** @description Addresses and ranges that may not be reached. Accepted with any value, since nothing can be reached. */
-            denyOut?: string[];
-            /** @description A SOCKS5 proxy for outgoing traffic. Must be absent or null. */
-            egressProxy?: Record<string, never> | null;
-            /** @description Host header for requests to ports of the sandbox. Must be absent. */
-            maskRequestHost?: string;
-            /** @description Ports whose service inside speaks TLS. Must be empty. */
-            httpsPorts?: number[];
-            /** @description Header rules by host name. Must be empty. */
-            rules?: {
-                [key: string]: unknown;
-            };
         };
         /** @description Identity tokens for the sandbox. Not served; must ask for none. */
         IdentityConfig: {
@@ -590,7 +675,7 @@ export interface components {
             metadata?: components["schemas"]["StringMap"];
             /** @description Environment of every process in the sandbox; names must be non-empty and hold neither `=` nor NUL. */
             envVars?: components["schemas"]["StringMap"];
-            /** @description Whether the sandbox may reach the internet. This platform has no network for sandboxes yet but the loopback inside, so both values are accepted and neither opens anything. */
+            /** @description Whether the sandbox may reach the public internet; true when left out. False denies everything that `network.allowOut` does not name. */
             allow_internet_access?: boolean;
             /**
              * @description Pause instead of kill at the end of life. True is answered with 400, since pausing is not served.
@@ -764,6 +849,44 @@ export interface components {
         /** @description Names with string values. */
         StringMap: {
             [key: string]: string;
+        };
+        /** @description What may be reached although a deny entry or the default refuses it: an IP address, a CIDR range, a host name, or `*.` and a host name, which means every name below it. An entry here wins over all of `denyOut`. Names open the ports 80 and 443 only, and need `0.0.0.0/0` in `denyOut` (or no internet access) to have a meaning; without it they are answered with 400. An address that is private, loopback, link-local or this machine's own is opened only by an entry that lies inside such a range. An empty list allows nothing. */
+        AllowOut: string[];
+        /** @description Addresses and CIDR ranges that may not be reached. `0.0.0.0/0` means everything, IPv6 as well. Host names are answered with 400. */
+        DenyOut: string[];
+        /** @description A SOCKS5 proxy through which all outgoing connections go after they were allowed. Names are looked up by that proxy. The password is never given back. */
+        EgressProxy: {
+            /** @description Host and port, `host:port`. */
+            address: string;
+            /** @description User name at the proxy. */
+            username?: string;
+            /** @description Password at the proxy. */
+            password?: string;
+        } | null;
+        /** @description Headers for HTTPS requests, by host name or by `*.` and a host name; the exact name counts, else the longest one. Rules give no access by themselves. Connections to such hosts on port 443 are read by the platform, under a certificate authority that only this sandbox trusts; all others are passed on unseen. */
+        Rules: {
+            [key: string]: {
+                /** @description Changes. */
+                transform?: {
+                    /** @description Headers by name; they replace those of the request. `${e2b.secrets.<name>}` in a value stands for the secret of that name. */
+                    headers?: {
+                        [key: string]: string;
+                    };
+                };
+            }[];
+        };
+        /** @description Rules for traffic in both directions. Left out, everything public may be reached and all ports are open to who knows them. */
+        NetworkConfig: {
+            /** @description Whether ports answer without a token; true when left out. With false they want `e2b-traffic-access-token`, and the sandbox must be secured (else 400). The daemon's port has its own token. */
+            allowPublicTraffic?: boolean;
+            allowOut?: components["schemas"]["AllowOut"];
+            denyOut?: components["schemas"]["DenyOut"];
+            egressProxy?: components["schemas"]["EgressProxy"];
+            /** @description Host header that programs behind ports see instead of the real one, which stands in `X-Forwarded-Host`. `${PORT}` stands for the port. */
+            maskRequestHost?: string;
+            /** @description Ports whose program speaks TLS itself; its certificate is not checked. Not the daemon's port. */
+            httpsPorts?: number[];
+            rules?: components["schemas"]["Rules"];
         };
         /** @description A build to prepare. */
         TemplateBuildRequest: {
@@ -1110,6 +1233,89 @@ export interface components {
              */
             createdAt: string;
         };
+        /** @description New rules for outgoing traffic. */
+        NetworkUpdate: {
+            allowOut?: components["schemas"]["AllowOut"];
+            denyOut?: components["schemas"]["DenyOut"];
+            egressProxy?: components["schemas"]["EgressProxy"];
+            rules?: components["schemas"]["Rules"];
+            /** @description False denies everything that `allowOut` does not name. */
+            allow_internet_access?: boolean;
+        };
+        /** @description One connection or request. */
+        NetworkLogEntry: {
+            /**
+             * Format: date-time
+             * @description When it began.
+             */
+            at: string;
+            /**
+             * @description How it came in. `https` is a request that a header rule was applied to.
+             * @enum {string}
+             */
+            protocol: "connect" | "http" | "https" | "socks5";
+            /** @description Name or address that was asked for. */
+            host: string;
+            /** @description Port that was asked for. */
+            port: number;
+            /** @description HTTP method; absent for tunnels. */
+            method?: string;
+            /** @description Address that was connected to; absent before that and behind a proxy. */
+            address?: string;
+            /**
+             * @description `pending`: not decided yet. `failed`: allowed, but the other side did not answer.
+             * @enum {string}
+             */
+            decision: "pending" | "allowed" | "denied" | "failed";
+            /** @description The rule that decided, or what went wrong. */
+            reason: string;
+            /** @description Status of the HTTP answer. */
+            status?: number;
+            /** @description Bytes that the sandbox sent. */
+            bytesSent: number;
+            /** @description Bytes that the sandbox got. */
+            bytesReceived: number;
+            /** @description Milliseconds from beginning to end; absent while it lasts. */
+            durationMs?: number;
+        };
+        /** @description Labels of the caller. */
+        SecretMetadata: {
+            [key: string]: string;
+        };
+        /** @description A secret without its value. */
+        Secret: {
+            /** @description Its id, `sec_` and 20 characters. */
+            secretID: string;
+            /** @description Its name. */
+            name: string;
+            /** @description Counts its values from 1. */
+            currentVersion: number;
+            metadata: components["schemas"]["SecretMetadata"];
+            /**
+             * Format: date-time
+             * @description When it was stored.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it got its present value.
+             */
+            updatedAt: string;
+        };
+        /** @description What is kept secret. Only characters that may stand in a header can be used in one. */
+        SecretValue: string;
+        /** @description A secret to store. */
+        NewSecret: {
+            /** @description Its name, kept in lower case. */
+            name: string;
+            value: components["schemas"]["SecretValue"];
+            metadata?: components["schemas"]["SecretMetadata"];
+        };
+        /** @description A new value. */
+        SecretUpdate: {
+            value: components["schemas"]["SecretValue"];
+            metadata?: components["schemas"]["SecretMetadata"];
+        };
     };
     responses: {
         /** @description The request breaks a rule of this document; the message names the field, its value and the rule. Nothing was changed. */
@@ -1213,6 +1419,24 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The name is taken; `error_code` is `already_exists`. */
+        SecretExists: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description No such secret; `error_code` is `not_found`. */
+        SecretNotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
     };
     parameters: {
         /**
@@ -1240,6 +1464,8 @@ export interface components {
          * @example my-template
          */
         TemplateAlias: string;
+        /** @description Id of the secret, or its name in any case. */
+        SecretRef: string;
     };
     requestBodies: never;
     headers: {
@@ -2159,6 +2385,226 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["TemplateNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    updateSandboxNetwork: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NetworkUpdate"];
+            };
+        };
+        responses: {
+            /** @description The rules are in place. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["SandboxNotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    getSandboxNetworkLog: {
+        parameters: {
+            query?: {
+                /** @description Newest entries to give. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NetworkLogEntry"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["SandboxNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    listSecrets: {
+        parameters: {
+            query?: {
+                /** @description Secrets per page. */
+                limit?: number;
+                /** @description Where the page before ended, from its `X-Next-Token`. */
+                nextToken?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    /** @description Token of the next page; absent on the last. */
+                    "X-Next-Token"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secret"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    createSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSecret"];
+            };
+        };
+        responses: {
+            /** @description It is stored. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secret"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["SecretExists"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    getSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the secret, or its name in any case. */
+                secretRef: components["parameters"]["SecretRef"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The secret. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secret"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["SecretNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    updateSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the secret, or its name in any case. */
+                secretRef: components["parameters"]["SecretRef"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SecretUpdate"];
+            };
+        };
+        responses: {
+            /** @description The new value is in place. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secret"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["SecretNotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    deleteSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the secret, or its name in any case. */
+                secretRef: components["parameters"]["SecretRef"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["SecretNotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
         };

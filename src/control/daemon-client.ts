@@ -1,6 +1,7 @@
 import { type IncomingMessage, type RequestOptions, request } from "node:http";
 import { InternalError, TimeoutError } from "../errors/error-classes.js";
 import type { Instance } from "./drivers/driver.js";
+import type { EgressSetup } from "./egress/egress-service.js";
 
 /** What a daemon learns once it belongs to a sandbox (`POST /init`). */
 export interface DaemonInit {
@@ -12,6 +13,8 @@ export interface DaemonInit {
   /** Absent: as it was, at first `user` and its home. */
   readonly defaultUser?: string;
   readonly defaultWorkdir?: string;
+  /** The way out; absent: there is none. */
+  readonly egress?: EgressSetup | undefined;
 }
 
 /**

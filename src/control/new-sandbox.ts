@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { DaemonInit } from "./daemon-client.js";
+import type { EgressSetup } from "./egress/egress-service.js";
+import type { NetworkConfig } from "./egress/network-config.js";
 import type { SandboxRecord } from "./sandbox-record.js";
 import type { StartTemplate } from "./template-resolver.js";
 
@@ -14,6 +16,7 @@ export interface NewSandbox {
   readonly metadata: Readonly<Record<string, string>>;
   readonly envs: Readonly<Record<string, string>>;
   readonly allowInternetAccess: boolean | undefined;
+  readonly network: NetworkConfig;
 }
 
 /** The record of a sandbox that is about to start. */
@@ -33,6 +36,8 @@ export function createRecord(id: string, request: NewSandbox, template: StartTem
     envs: { ...template.start?.envs, ...request.envs },
     accessToken: request.isSecure ? randomBytes(32).toString("hex") : undefined,
     allowInternetAccess: request.allowInternetAccess,
+    network: request.network,
+    trafficAccessToken: request.network.allowPublicTraffic === false ? randomBytes(32).toString("hex") : undefined,
     limits: template.limits,
     diskSizeMb: template.diskSizeMb,
     envdVersion: ENVD_VERSION,
@@ -40,7 +45,7 @@ export function createRecord(id: string, request: NewSandbox, template: StartTem
 }
 
 /** What the daemon of a sandbox has to know. A daemon that was told user and directory once keeps them. */
-export function toDaemonInit(record: SandboxRecord, template?: StartTemplate): DaemonInit {
+export function toDaemonInit(record: SandboxRecord, egress: EgressSetup | undefined, template?: StartTemplate): DaemonInit {
   const { user, workdir } = template?.start ?? {};
   return {
     ...(user !== undefined && { defaultUser: user }),
@@ -49,5 +54,6 @@ export function toDaemonInit(record: SandboxRecord, template?: StartTemplate): D
     templateId: record.templateId,
     accessToken: record.accessToken,
     envVars: record.envs,
+    egress,
   };
 }

@@ -20,6 +20,8 @@ export interface PlatformPaths {
   readonly socketsDir: string;
   readonly databaseFile: string;
   readonly apiKeyFile: string;
+  /** Secret from which keys for stored secrets and certificates follow, mode 0600. */
+  readonly secretFile: string;
   /** Address and API key of the running platform, mode 0600. */
   readonly platformFile: string;
   readonly lockFile: string;
@@ -41,6 +43,7 @@ export function resolvePaths(user: Partial<PlatformUser> = {}): PlatformPaths {
     socketsDir: join(runDir, "sockets"),
     databaseFile: join(dataDir, "platform.db"),
     apiKeyFile: join(dataDir, "api-key"),
+    secretFile: join(dataDir, "secrets.key"),
     platformFile: join(runDir, PLATFORM_FILE_NAME),
     lockFile: join(runDir, PLATFORM_LOCK_NAME),
     logFile: join(runDir, PLATFORM_LOG_NAME),

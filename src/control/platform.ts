@@ -5,6 +5,10 @@ import { VERSION } from "../shared/version.js";
 import { CleanupStack } from "./cleanup-stack.js";
 import type { Driver } from "./drivers/driver.js";
 import { EdgeProxy } from "./edge/edge-proxy.js";
+import { EgressService } from "./egress/egress-service.js";
+import { readHostAuthorities } from "./egress/host-authorities.js";
+import { HostProxies } from "./egress/host-proxy.js";
+import { ownAddresses } from "./egress/special-addresses.js";
 import { IdleWatch } from "./idle-watch.js";
 import { acquireInstanceLock } from "./instance-lock.js";
 import { type Logger, messageOf } from "./logger.js";
@@ -17,8 +21,12 @@ import { writePrivateFile } from "./private-file.js";
 import { createHandlers } from "./rest/handlers.js";
 import { RestServer } from "./rest/rest-server.js";
 import { Sandboxes } from "./sandboxes.js";
+import { loadPlatformSecret } from "./secrets/platform-secret.js";
+import { SecretBox } from "./secrets/secret-box.js";
+import { Secrets } from "./secrets/secrets.js";
 import { Store } from "./store.js";
 import type { TemplateResolver } from "./template-resolver.js";
+import type { BuildNetwork } from "./templates/build-sandbox.js";
 import { TemplateBuilds } from "./templates/template-builds.js";
 import { TemplateCatalog } from "./templates/template-catalog.js";
 import type { TemplateStore } from "./templates/template-store.js";
@@ -78,6 +86,18 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
     cleanup.defer(() => store.close());
     const apiKey = loadPlatformKey(paths.apiKeyFile);
 
+    const platformSecret = loadPlatformSecret(paths.secretFile);
+    const secrets = new Secrets(store.secrets, new SecretBox(platformSecret));
+    const authorities = readHostAuthorities(process.env);
+    const egress = new EgressService({
+      hostProxies: new HostProxies(process.env),
+      ownAddresses,
+      platformSecret,
+      readSecret: (name) => secrets.read(name),
+      extraAuthorities: authorities.extra,
+      trustedAuthorities: authorities.all,
+    });
+
     const driver = new OpenedDriver(parts.driver);
     cleanup.defer(() => driver.close());
     const pool: WarmPool = new WarmPool({
@@ -90,10 +110,18 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
       isBusy: () => sandboxes.startingCount > 0,
     });
     cleanup.defer(() => pool.close());
-    const builds = new TemplateBuilds({ paths, store: templateStore, table: store.builds, driver, secret: apiKey, logger });
+    const builds = new TemplateBuilds({
+      paths,
+      store: templateStore,
+      table: store.builds,
+      driver,
+      secret: apiKey,
+      logger,
+      network: toBuildNetwork(egress),
+    });
     cleanup.defer(() => builds.close());
     builds.recover();
-    const sandboxes = new Sandboxes({ store, driver, templates, pool, builds, logger });
+    const sandboxes = new Sandboxes({ store, driver, templates, pool, builds, egress, logger });
     cleanup.defer(() => sandboxes.close());
     await adoptOrLeave(sandboxes, logger);
 
@@ -101,6 +129,8 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
     const handlers = createHandlers({
       sandboxes,
       templates,
+      egress,
+      secrets,
       domain: () => `${settings.domain}:${port}`,
       builds,
       catalog: new TemplateCatalog(templateStore, store.builds),
@@ -145,6 +175,15 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
     await cleanup.run();
     throw error;
   }
+}
+
+/** Builds reach what every sandbox reaches that asks for nothing. */
+function toBuildNetwork(egress: EgressService): BuildNetwork {
+  const config = { allowInternetAccess: undefined, network: {} };
+  return {
+    init: (sandboxId) => ({ egress: egress.setupFor(sandboxId, config) }),
+    open: (link) => egress.open(link, config),
+  };
 }
 
 /** Without a runtime nothing can be adopted; creations then say what is missing. */

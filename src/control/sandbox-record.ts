@@ -1,8 +1,14 @@
 import type { InstanceLimits } from "./drivers/driver.js";
+import type { EgressConfig, NetworkConfig } from "./egress/network-config.js";
 import type { SandboxState } from "./state-machine.js";
 
 /** What happens at `endAt`. */
 export type OnTimeout = "kill" | "pause";
+
+/** What decides about the outgoing traffic of a sandbox. */
+export function toEgressConfig({ allowInternetAccess, network }: SandboxRecord): EgressConfig {
+  return { allowInternetAccess, network };
+}
 
 /** One sandbox as the store keeps it. */
 export interface SandboxRecord {
@@ -23,6 +29,9 @@ export interface SandboxRecord {
   readonly accessToken: string | undefined;
   /** What the caller asked for; `undefined` when nothing. */
   readonly allowInternetAccess: boolean | undefined;
+  readonly network: NetworkConfig;
+  /** Token for ports that are not public; `undefined` when all are. */
+  readonly trafficAccessToken: string | undefined;
   readonly limits: InstanceLimits;
   readonly diskSizeMb: number;
   readonly envdVersion: string;

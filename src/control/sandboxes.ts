@@ -2,13 +2,15 @@ import { FailedPreconditionError, ServiceBusyError } from "../errors/error-class
 import { initDaemon, isDaemonAlive } from "./daemon-client.js";
 import { DeadlineQueue } from "./deadline-queue.js";
 import type { Driver, Instance } from "./drivers/driver.js";
+import type { EgressService } from "./egress/egress-service.js";
+import type { EgressConfig, NetworkConfig } from "./egress/network-config.js";
 import { Lifeline } from "./lifeline.js";
 import { type Logger, messageOf } from "./logger.js";
 import { createRecord, type NewSandbox, toDaemonInit } from "./new-sandbox.js";
 import type { WarmPool } from "./pool.js";
 import { createSandboxId } from "./sandbox-id.js";
 import { SandboxLink } from "./sandbox-link.js";
-import type { SandboxRecord } from "./sandbox-record.js";
+import { type SandboxRecord, toEgressConfig } from "./sandbox-record.js";
 import { assertAllowed, type SandboxCall, verdictOf } from "./state-machine.js";
 import type { ListFilter, ListQuery, Store } from "./store.js";
 import type { StartTemplate, TemplateResolver } from "./template-resolver.js";
@@ -24,6 +26,9 @@ const READY_TIMEOUT_MS = 50_000;
 export interface LiveSandbox {
   readonly link: SandboxLink;
   readonly accessToken: string | undefined;
+  readonly network: NetworkConfig;
+  /** Token for ports that are not public. */
+  readonly trafficAccessToken: string | undefined;
 }
 
 export interface SandboxesParts {
@@ -33,6 +38,7 @@ export interface SandboxesParts {
   readonly pool: WarmPool;
   /** Whose sandboxes are none of these. */
   readonly builds: { owns(id: string): boolean };
+  readonly egress: EgressService;
   readonly logger: Logger;
 }
 
@@ -151,6 +157,23 @@ export class Sandboxes {
     this.#prolong(this.#allowed(id, "refresh"), timeoutMs);
   }
 
+  /** Replace the rules for outgoing traffic; what they do not allow any more is cut. */
+  async updateNetwork(id: string, { allowInternetAccess, network }: EgressConfig): Promise<void> {
+    const record = this.#allowed(id, "updateNetwork");
+    const { allowPublicTraffic, maskRequestHost, httpsPorts } = record.network;
+    const kept = {
+      ...(allowPublicTraffic !== undefined && { allowPublicTraffic }),
+      ...(maskRequestHost !== undefined && { maskRequestHost }),
+      ...(httpsPorts !== undefined && { httpsPorts }),
+    };
+    const next = { ...record, allowInternetAccess, network: { ...network, ...kept } };
+    const { store, egress } = this.#parts;
+    store.setNetwork(id, next.network, allowInternetAccess);
+    egress.update(id, toEgressConfig(next));
+    const live = this.#live.get(id);
+    if (live !== undefined) await initDaemon(live.instance, this.#toInit(next), INIT_TIMEOUT_MS);
+  }
+
   /** Take over the instances that an earlier platform left running, and bury the rest. */
   async adopt(): Promise<void> {
     const { store, driver, pool, builds } = this.#parts;
@@ -210,7 +233,7 @@ export class Sandboxes {
     try {
       instance ??= await driver.create({ id, templateDir: template.dir, limits: template.limits });
       signal.throwIfAborted();
-      await initDaemon(instance, toDaemonInit(draft, template), INIT_TIMEOUT_MS);
+      await initDaemon(instance, this.#toInit(draft, template), INIT_TIMEOUT_MS);
       signal.throwIfAborted();
       const startedAt = new Date();
       const record: SandboxRecord = { ...draft, state: "running", startedAt, endAt: new Date(startedAt.getTime() + request.timeoutMs) };
@@ -240,8 +263,10 @@ export class Sandboxes {
     };
     const lifeline = existing ?? new Lifeline(instance, onDead);
     existing?.handOver(onDead);
-    const live = { instance, lifeline, link: new SandboxLink(instance), accessToken: record.accessToken };
+    const { accessToken, network, trafficAccessToken } = record;
+    const live = { instance, lifeline, link: new SandboxLink(instance), accessToken, network, trafficAccessToken };
     this.#live.set(record.id, live);
+    this.#parts.egress.open(live.link, toEgressConfig(record));
     this.#deadlines.set(record.id, record.endAt);
     return live;
   }
@@ -255,6 +280,10 @@ export class Sandboxes {
     }
     this.#parts.logger.info("sandbox.buried", { sandboxId: instance.id, hadRecord: record !== undefined });
     await this.#buryOrLeave(instance);
+  }
+
+  #toInit(record: SandboxRecord, template?: StartTemplate) {
+    return toDaemonInit(record, this.#parts.egress.setupFor(record.id, toEgressConfig(record)), template);
   }
 
   /** Record of a sandbox that allows `call`. */

@@ -4,7 +4,7 @@ import { FailedPreconditionError, SandboxNotFoundError } from "../errors/error-c
 export type SandboxState = "starting" | "running" | "killing";
 
 /** Calls whose permission depends on the state. */
-export type SandboxCall = "info" | "list" | "kill" | "connect" | "setTimeout" | "refresh" | "traffic";
+export type SandboxCall = "info" | "list" | "kill" | "connect" | "setTimeout" | "refresh" | "traffic" | "updateNetwork";
 
 /**
  * What a call does in a state.
@@ -23,8 +23,18 @@ const TABLE: Record<SandboxState, Record<SandboxCall, Verdict>> = {
     setTimeout: "absent",
     refresh: "absent",
     traffic: "absent",
+    updateNetwork: "absent",
   },
-  running: { info: "allow", list: "allow", kill: "allow", connect: "allow", setTimeout: "allow", refresh: "allow", traffic: "allow" },
+  running: {
+    info: "allow",
+    list: "allow",
+    kill: "allow",
+    connect: "allow",
+    setTimeout: "allow",
+    refresh: "allow",
+    traffic: "allow",
+    updateNetwork: "allow",
+  },
   killing: {
     info: "absent",
     list: "absent",
@@ -33,6 +43,7 @@ const TABLE: Record<SandboxState, Record<SandboxCall, Verdict>> = {
     setTimeout: "absent",
     refresh: "absent",
     traffic: "absent",
+    updateNetwork: "absent",
   },
 };
 

@@ -52,6 +52,17 @@ const MIGRATIONS: readonly string[] = [
      spawn_count INTEGER NOT NULL,
      last_spawned_at_ms INTEGER NOT NULL
    ) STRICT;`,
+  `ALTER TABLE sandboxes ADD COLUMN network TEXT NOT NULL DEFAULT '{}';
+   ALTER TABLE sandboxes ADD COLUMN traffic_access_token TEXT;
+   CREATE TABLE secrets (
+     id TEXT PRIMARY KEY,
+     name TEXT NOT NULL UNIQUE,
+     version INTEGER NOT NULL,
+     sealed BLOB NOT NULL,
+     metadata TEXT NOT NULL,
+     created_at_ms INTEGER NOT NULL,
+     updated_at_ms INTEGER NOT NULL
+   ) STRICT;`,
 ];
 
 /**

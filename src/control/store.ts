@@ -1,8 +1,10 @@
 import { chmodSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from "node:sqlite";
 import { AlreadyExistsError } from "../errors/error-classes.js";
+import type { NetworkConfig } from "./egress/network-config.js";
 import type { ListPosition } from "./list-cursor.js";
 import type { OnTimeout, SandboxRecord } from "./sandbox-record.js";
+import { SecretTable } from "./secrets/secret-table.js";
 import type { SandboxState } from "./state-machine.js";
 import { migrate } from "./store-schema.js";
 import { BuildTable } from "./templates/build-table.js";
@@ -29,6 +31,7 @@ type Row = Record<string, SQLOutputValue>;
 
 /** The state of the control plane, in one SQLite file that one process holds at a time. */
 export class Store {
+  readonly secrets: SecretTable;
   readonly #database: DatabaseSync;
   /** Builds of templates. */
   readonly builds: BuildTable;
@@ -36,6 +39,7 @@ export class Store {
   /** @throws {@link AlreadyExistsError} another process has the file. */
   constructor(file: string) {
     this.#database = new DatabaseSync(file, { timeout: 0 });
+    this.secrets = new SecretTable(this.#database);
     try {
       chmodSync(file, 0o600);
       // EXCLUSIVE keeps the lock until the process ends, however it ends.
@@ -59,7 +63,8 @@ export class Store {
     this.#database
       .prepare(
         `INSERT INTO sandboxes VALUES (:id, :templateId, :buildId, :alias, :state, :startedAt, :endAt, :createdTimeoutMs, :onTimeout,
-         :metadata, :envs, :accessToken, :allowInternetAccess, :memoryBytes, :cpuCount, :pidsMax, :diskSizeMb, :envdVersion)`,
+         :metadata, :envs, :accessToken, :allowInternetAccess, :memoryBytes, :cpuCount, :pidsMax, :diskSizeMb, :envdVersion,
+         :network, :trafficAccessToken)`,
       )
       .run(toParameters(record));
   }
@@ -82,6 +87,12 @@ export class Store {
 
   setEndAt(id: string, endAt: Date): void {
     this.#database.prepare("UPDATE sandboxes SET end_at_ms = ? WHERE id = ?").run(endAt.getTime(), id);
+  }
+
+  setNetwork(id: string, network: NetworkConfig, allowInternetAccess: boolean | undefined): void {
+    this.#database
+      .prepare("UPDATE sandboxes SET network = ?, allow_internet_access = ? WHERE id = ?")
+      .run(JSON.stringify(network), toFlag(allowInternetAccess), id);
   }
 
   delete(id: string): void {
@@ -146,11 +157,17 @@ function toParameters(record: SandboxRecord): Record<string, SQLInputValue> {
     metadata: JSON.stringify(record.metadata),
     envs: JSON.stringify(record.envs),
     accessToken: record.accessToken ?? null,
-    allowInternetAccess: record.allowInternetAccess === undefined ? null : Number(record.allowInternetAccess),
+    allowInternetAccess: toFlag(record.allowInternetAccess),
+    network: JSON.stringify(record.network),
+    trafficAccessToken: record.trafficAccessToken ?? null,
     memoryBytes: limits.memoryBytes,
     cpuCount: limits.cpuCount,
     pidsMax: limits.pidsMax,
   };
+}
+
+function toFlag(value: boolean | undefined): number | null {
+  return value === undefined ? null : Number(value);
 }
 
 // The columns are STRICT and written only by toParameters, so their types are known.
@@ -172,6 +189,8 @@ function fromRow(row: Row): SandboxRecord {
     envs: JSON.parse(text("envs")) as Record<string, string>,
     accessToken: optional("access_token"),
     allowInternetAccess: row.allow_internet_access === null ? undefined : row.allow_internet_access === 1,
+    network: JSON.parse(text("network")) as NetworkConfig,
+    trafficAccessToken: optional("traffic_access_token"),
     limits: { memoryBytes: number("memory_bytes"), cpuCount: number("cpu_count"), pidsMax: number("pids_max") },
     diskSizeMb: number("disk_size_mb"),
     envdVersion: text("envd_version"),

@@ -64,7 +64,6 @@ describe("create", () => {
     [{ templateID: "base", autoResume: { enabled: true } }, /autoResume is not available/],
     [{ templateID: "base", volumeMounts: [{ name: "a", path: "/a" }] }, /volumeMounts is not available/],
     [{ templateID: "base", mcp: { server: {} } }, /mcp is not available/],
-    [{ templateID: "base", network: { rules: { "example.com": [] } } }, /network.rules is not available/],
     [{ templateID: "base", envVars: { "A=B": "c" } }, /must not be empty nor hold/],
     [{ templateID: "base", envVars: { A: "c\0" } }, /holds NUL/],
     [{ templateID: "base", metadata: { a: 1 } }, /metadata.a must be string/],

@@ -19,6 +19,12 @@ export function brokenUpstream(sandboxId: string, port: number): EdgeAnswer {
   return { status: 502, body: { sandboxId, message: "The connection ended before an answer came", port, code: 502 } };
 }
 
+/** The port is not public and the token for it is missing or wrong. */
+export function trafficRefused(sandboxId: string): EdgeAnswer {
+  const message = "The ports of this sandbox are private: send its traffic access token as e2b-traffic-access-token";
+  return { status: 403, body: { sandboxId, message, code: 403, error_code: "permission_denied" } };
+}
+
 /** The path is one that only the control plane calls. */
 export function internalPath(path: string): EdgeAnswer {
   return { status: 404, body: { message: "This path is not served", path, code: 404 } };

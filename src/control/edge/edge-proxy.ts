@@ -2,11 +2,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { sendJsonOnSocket } from "../rest/json-answer.js";
 import type { SandboxLink } from "../sandbox-link.js";
-import type { Sandboxes } from "../sandboxes.js";
+import type { LiveSandbox, Sandboxes } from "../sandboxes.js";
 import { forwardDownload, isBulkDownload } from "./bulk-download.js";
-import { type EdgeAnswer, internalPath, portNotOpen, sandboxNotFound } from "./edge-answer.js";
+import { type EdgeAnswer, internalPath, portNotOpen, sandboxNotFound, trafficRefused } from "./edge-answer.js";
 import { breakOff, type Exchange, forward } from "./forward.js";
 import { isInternalPath } from "./internal-paths.js";
+import { isTrafficAllowed, openTls, toAppHost } from "./port-access.js";
 import { DAEMON_PORT } from "./route.js";
 import { forwardUpgrade } from "./upgrade.js";
 
@@ -16,7 +17,7 @@ export interface EdgeTarget {
   readonly port: number;
 }
 
-type Dialed = { readonly link: SandboxLink; readonly tunnel: Socket | undefined };
+type Dialed = { readonly link: SandboxLink; readonly tunnel: Socket | undefined; readonly appHost?: string | undefined };
 
 /** Carries requests into sandboxes. */
 export class EdgeProxy {
@@ -30,21 +31,22 @@ export class EdgeProxy {
     const dialed = await this.#dial(request, target);
     if ("status" in dialed) breakOff(response, dialed);
     else if (response.destroyed) dialed.tunnel?.destroy();
-    else await pass({ request, response, link: dialed.link, port: target.port }, dialed.tunnel);
+    else await pass({ request, response, link: dialed.link, port: target.port, appHost: dialed.appHost }, dialed.tunnel);
   }
 
   async handleUpgrade(request: IncomingMessage, client: Socket, head: Buffer, target: EdgeTarget): Promise<void> {
     const dialed = await this.#dial(request, target);
     if ("status" in dialed) sendJsonOnSocket(client, dialed.status, dialed.body);
     else if (client.destroyed) dialed.tunnel?.destroy();
-    else forwardUpgrade({ request, client, head, link: dialed.link, port: target.port }, dialed.tunnel);
+    else forwardUpgrade({ request, client, head, link: dialed.link, port: target.port, appHost: dialed.appHost }, dialed.tunnel);
   }
 
   /** Nothing is awaited on the way to the daemon, whose connections the link keeps. */
   #dial(request: IncomingMessage, { sandboxId, port }: EdgeTarget): Dialed | EdgeAnswer | Promise<Dialed | EdgeAnswer> {
-    const link = this.#sandboxes.find(sandboxId)?.link;
-    if (link === undefined) return sandboxNotFound(sandboxId);
-    if (port !== DAEMON_PORT) return dialPort(link, port);
+    const live = this.#sandboxes.find(sandboxId);
+    if (live === undefined) return sandboxNotFound(sandboxId);
+    const { link } = live;
+    if (port !== DAEMON_PORT) return isTrafficAllowed(request, live) ? dialPort(live, port) : trafficRefused(sandboxId);
     const target = request.url ?? "/";
     return isInternalPath(target) ? internalPath(target) : { link, tunnel: undefined };
   }
@@ -56,10 +58,12 @@ async function pass(exchange: Exchange, tunnel: Socket | undefined): Promise<voi
 }
 
 /** The daemon tries a closed port for half a second before it gives up, so a server that was started a moment ago is reached. */
-async function dialPort(link: SandboxLink, port: number): Promise<Dialed | EdgeAnswer> {
+async function dialPort({ link, network }: LiveSandbox, port: number): Promise<Dialed | EdgeAnswer> {
   try {
     const tunnel = await link.openPort(port);
-    return tunnel === undefined ? portNotOpen(link.sandboxId, port) : { link, tunnel };
+    if (tunnel === undefined) return portNotOpen(link.sandboxId, port);
+    const isTls = network.httpsPorts?.includes(port) === true;
+    return { link, tunnel: isTls ? openTls(tunnel) : tunnel, appHost: toAppHost(network, port) };
   } catch {
     // The daemon itself cannot be reached; its lifeline finds out whether it is dead.
     return sandboxNotFound(link.sandboxId);

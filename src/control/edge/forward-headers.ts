@@ -13,13 +13,23 @@ const HOP_BY_HOP = new Set([
 ]);
 /** How the edge found the sandbox; the daemon would take it for its own routing. */
 const ROUTING = new Set(["e2b-sandbox-id", "e2b-sandbox-port"]);
+/** What programs behind ports have no use for: the platform's own credential. */
+const CREDENTIALS = new Set(["e2b-traffic-access-token"]);
 
 /** Names and values in turn, as they go over the wire. */
 export type RawHeaders = string[];
 
-/** Headers of a request as the sandbox gets them: spelling, order and repetitions stay. */
-export function toUpstreamHeaders(request: IncomingMessage, isDaemon: boolean): RawHeaders {
-  const headers = withoutHopByHop(request, isDaemon ? ROUTING : undefined);
+/**
+ * Headers of a request as the sandbox gets them: spelling, order and repetitions stay.
+ *
+ * @param appHost takes the place of the Host header
+ */
+export function toUpstreamHeaders(request: IncomingMessage, isDaemon: boolean, appHost?: string): RawHeaders {
+  const headers = withoutHopByHop(request, isDaemon ? ROUTING : CREDENTIALS);
+  if (appHost !== undefined) {
+    const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === "host");
+    headers.splice(Math.max(at, 0), at < 0 ? 0 : 2, "Host", appHost);
+  }
   if (request.headers["transfer-encoding"] === undefined && request.headers["content-length"] === undefined && hasBodyByDefault(request)) {
     // Node would announce a chunked body that never comes.
     headers.push("Content-Length", "0");

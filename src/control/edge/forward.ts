@@ -12,6 +12,8 @@ export interface Exchange {
   readonly response: ServerResponse;
   readonly link: SandboxLink;
   readonly port: number;
+  /** Host header for the program behind the port, in place of the real one. */
+  readonly appHost?: string | undefined;
 }
 
 /**
@@ -52,12 +54,12 @@ export function forward(exchange: Exchange, tunnel?: Socket): void {
   passUp(request, upstream);
 }
 
-function openUpstream({ request, link, port }: Exchange, tunnel: Socket | undefined): ClientRequest {
+function openUpstream({ request, link, port, appHost }: Exchange, tunnel: Socket | undefined): ClientRequest {
   const isDaemon = port === DAEMON_PORT;
   const options: ClientRequestArgs = {
     method: request.method ?? "GET",
     path: request.url ?? "/",
-    headers: toUpstreamHeaders(request, isDaemon),
+    headers: toUpstreamHeaders(request, isDaemon, appHost),
     ...(tunnel === undefined ? { agent: link.agent } : { createConnection: () => tunnel }),
   };
   return openRequest(options);

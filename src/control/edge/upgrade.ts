@@ -15,18 +15,20 @@ export interface UpgradeExchange {
   readonly head: Buffer;
   readonly link: SandboxLink;
   readonly port: number;
+  /** Host header for the program behind the port, in place of the real one. */
+  readonly appHost?: string | undefined;
 }
 
 /**
  * Pass an upgrade to the sandbox. Only after its 101 do bytes flow unseen; another answer is passed back and ends the connection, so that
  * no second request slips through unchecked.
  */
-export function forwardUpgrade({ request, client, head, link, port }: UpgradeExchange, tunnel?: Socket): void {
+export function forwardUpgrade({ request, client, head, link, port, appHost }: UpgradeExchange, tunnel?: Socket): void {
   const isDaemon = port === DAEMON_PORT;
   const options: ClientRequestArgs = {
     method: request.method ?? "GET",
     path: request.url ?? "/",
-    headers: [...toUpstreamHeaders(request, isDaemon), "Connection", "Upgrade", "Upgrade", request.headers.upgrade ?? ""],
+    headers: [...toUpstreamHeaders(request, isDaemon, appHost), "Connection", "Upgrade", "Upgrade", request.headers.upgrade ?? ""],
     ...(tunnel === undefined ? { agent: link.agent } : { createConnection: () => tunnel }),
   };
   const upstream = openRequest(options);

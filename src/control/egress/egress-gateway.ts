@@ -21,6 +21,8 @@ export interface EgressGatewayParts {
 interface Flow {
   readonly destination: Destination;
   readonly address: string | undefined;
+  /** The rule that allowed it. */
+  readonly reason: string;
 }
 
 const MAX_IDLE_UPSTREAMS = 8;
@@ -79,7 +81,7 @@ export class EgressGateway {
     const permit = await this.authorize(destination, traffic);
     const connected = await this.#dialer.connect(destination, permit, this.#rules, traffic);
     const { socket, address } = connected;
-    const flow = { destination, address };
+    const flow = { destination, address, reason: permit.reason };
     // The rules may have changed meanwhile.
     if (!this.#isStillAllowed(flow)) {
       socket.destroy();
@@ -95,6 +97,12 @@ export class EgressGateway {
     if (this.#rules.egressProxy !== undefined) return undefined;
     const url = this.#dialer.findHostProxy(destination, "http")?.url;
     return url?.protocol === "http:" ? url : undefined;
+  }
+
+  /** Address and rule of a connection that lasts. */
+  describe(socket: Socket): { readonly address?: string; readonly reason: string } {
+    const { address, reason = "" } = this.#flows.get(socket) ?? {};
+    return { reason, ...(address === undefined ? {} : { address }) };
   }
 
   /** Break everything. */

@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, request as openRequest, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { toClientHeaders, withoutHopByHop } from "../edge/forward-headers.js";
+import { withoutHopByHop } from "../edge/forward-headers.js";
 import { type EgressGateway, noteFailure } from "./egress-gateway.js";
 import { toHostName } from "./host-name.js";
 import { toBasicCredentials } from "./host-proxy.js";
+import { passBack, sendText, withHost } from "./http-answer.js";
 import { type InterceptionServer, intercept } from "./interception.js";
 import { parseAddress } from "./ip-network.js";
 import { joinSockets } from "./join-sockets.js";
@@ -105,11 +106,10 @@ export class HttpFront {
       headers,
       agent: gateway.httpAgent,
     });
-    upstream.on("socket", (socket) => {
-      Object.assign(entry, { decision: "allowed", reason: entry.reason || "see the connection" });
-      if (proxy === undefined && "remoteAddress" in socket && socket.remoteAddress !== undefined) entry.address = socket.remoteAddress;
+    upstream.on("response", (answer) => {
+      Object.assign(entry, { decision: "allowed" }, gateway.describe(answer.socket));
+      passBack(answer, response, entry);
     });
-    upstream.on("response", (answer) => passBack(answer, response, entry));
     upstream.on("error", (error) => {
       if (response.headersSent) {
         channel.destroy();
@@ -127,45 +127,6 @@ export class HttpFront {
     });
     request.pipe(upstream);
   }
-}
-
-/** Pass the answer of a host back, as a stream. */
-export function passBack(
-  answer: IncomingMessage,
-  response: ServerResponse,
-  entry: { status?: number; bytesReceived: number; decision: string; reason: string },
-): void {
-  entry.status = answer.statusCode ?? 0;
-  response.sendDate = false;
-  response.writeHead(answer.statusCode ?? 502, answer.statusMessage, toClientHeaders(answer));
-  setImmediate(() => {
-    if (!response.writableEnded) response.flushHeaders();
-  });
-  answer.on("data", (chunk: Buffer) => {
-    entry.bytesReceived += chunk.length;
-  });
-  // A body that is cut short must not look complete.
-  answer.on("error", () => response.destroy());
-  answer.on("aborted", () => response.socket?.destroy());
-  answer.pipe(response);
-}
-
-/** Answer with the reason as text. */
-export function sendText(response: ServerResponse, status: number, text: string): void {
-  const body = `${text}\n`;
-  response.writeHead(status, {
-    "content-type": "text/plain; charset=utf-8",
-    "content-length": Buffer.byteLength(body),
-    "x-agent-sandbox-egress": status === 403 ? "denied" : "failed",
-    connection: "close",
-  });
-  response.end(body);
-}
-
-/** Headers whose `Host` is that of the URL, as RFC 9112 section 3.2.2 asks of proxies. */
-export function withHost(headers: readonly string[], host: string): string[] {
-  const kept = headers.filter((_, index) => (headers[index - (index % 2)] ?? "").toLowerCase() !== "host");
-  return ["Host", host, ...kept];
 }
 
 function refuse(duplex: Duplex, status: number, text: string): void {

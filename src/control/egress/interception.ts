@@ -7,7 +7,7 @@ import { withoutHopByHop } from "../edge/forward-headers.js";
 import type { AccessEntry } from "./access-log.js";
 import { type EgressGateway, noteFailure } from "./egress-gateway.js";
 import { applyHeaders } from "./header-rules.js";
-import { passBack, sendText, withHost } from "./http-front.js";
+import { passBack, sendText, withHost } from "./http-answer.js";
 import { parseAddress } from "./ip-network.js";
 import type { Destination } from "./network-policy.js";
 

@@ -5,17 +5,21 @@ import { parseMetadataFilter } from "../metadata-filter.js";
 import { parseSandboxId } from "../sandbox-id.js";
 import type { SandboxRecord } from "../sandbox-record.js";
 import type { Sandboxes } from "../sandboxes.js";
+import type { Secrets } from "../secrets/secrets.js";
 import type { ListFilter } from "../store.js";
 import type { TemplateResolver } from "../template-resolver.js";
 import { filledIn } from "./filled-in.js";
+import { createNetworkHandlers, type NetworkHandlerParts } from "./network-handlers.js";
 import { toNewSandbox } from "./new-sandbox.js";
 import type { Handlers, OperationAnswer, OperationRequest } from "./operation-types.js";
 import { toListedSandbox, toSandbox, toSandboxDetail } from "./sandbox-wire.js";
+import { createSecretHandlers } from "./secret-handlers.js";
 import { createTemplateHandlers, type TemplateHandlerParts } from "./template-handlers.js";
 
-export interface HandlerParts extends TemplateHandlerParts {
+export interface HandlerParts extends TemplateHandlerParts, NetworkHandlerParts {
   readonly sandboxes: Sandboxes;
   readonly templates: TemplateResolver;
+  readonly secrets: Secrets;
   /** Domain of the hosts of sandboxes, with the port. */
   readonly domain: () => string;
 }
@@ -29,7 +33,7 @@ const MIN_REFRESH_S = 15;
 
 /** The operations of the contract, on top of the service that keeps the sandboxes. */
 export function createHandlers(parts: HandlerParts): Handlers {
-  const { sandboxes, templates, domain } = parts;
+  const { sandboxes, templates, secrets, domain } = parts;
   const create = async (body: Wire["NewSandbox"] | Wire["NewSandboxV2"], isSecure: boolean, signal: AbortSignal) => {
     const record = await sandboxes.create(toNewSandbox(body, isSecure), signal);
     parts.table.countSpawn(record.templateId);
@@ -41,6 +45,8 @@ export function createHandlers(parts: HandlerParts): Handlers {
   };
   return {
     ...createTemplateHandlers(parts),
+    ...createNetworkHandlers(parts),
+    ...createSecretHandlers(secrets),
     getHealth: () => ({ status: 204, headers: { "Cache-Control": "no-store" } }),
     createSandbox: ({ body, signal }) => create(body, body.secure === true, signal),
     createSandboxV2: ({ body, signal }) => create(body, true, signal),

@@ -2,6 +2,7 @@ import type { components } from "../../../gen/openapi/lifecycle.js";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
 import type { NewSandbox } from "../new-sandbox.js";
 import { filledIn } from "./filled-in.js";
+import { toNetworkConfig } from "./network-body.js";
 
 type Wire = components["schemas"];
 
@@ -21,24 +22,18 @@ export function toNewSandbox(body: Wire["NewSandbox"] | Wire["NewSandboxV2"], is
     metadata: body.metadata ?? {},
     envs,
     allowInternetAccess: body.allow_internet_access,
+    network: toNetworkConfig(body.network ?? {}, body.allow_internet_access, isSecure),
   };
 }
 
 /** What old and new clients may send as long as it asks for nothing. */
 function assertServed(body: Wire["NewSandboxCommon"]): void {
-  const { network } = body;
   refuse(body.autoPause === true, "autoPause", "pausing is not served yet");
   refuse(body.autoPauseMemory === false, "autoPauseMemory", "it needs autoPause, and pausing is not served yet");
   refuse(body.autoResume?.enabled === true, "autoResume", "pausing is not served yet");
   refuse(isFilled(body.mcp), "mcp", "the MCP gateway is not served");
   refuse(isFilled(body.iam?.tokens), "iam.tokens", "identity tokens are not served");
   refuse(isFilled(body.volumeMounts), "volumeMounts", "volumes are not served yet");
-  refuse(network?.allowPublicTraffic === false, "network.allowPublicTraffic", "private ports are not served yet");
-  refuse(isFilled(network?.allowOut), "network.allowOut", "sandboxes have no network yet");
-  refuse(isFilled(network?.egressProxy), "network.egressProxy", "sandboxes have no network yet");
-  refuse(network?.maskRequestHost !== undefined, "network.maskRequestHost", "masking hosts is not served yet");
-  refuse(isFilled(network?.httpsPorts), "network.httpsPorts", "TLS ports are not served yet");
-  refuse(isFilled(network?.rules), "network.rules", "sandboxes have no network yet");
 }
 
 function refuse(isAsked: boolean, field: string, why: string): void {

@@ -1,6 +1,8 @@
 import type { components } from "../../../gen/openapi/lifecycle.js";
+import { NetworkPolicy } from "../egress/network-policy.js";
 import { CLIENT_ID } from "../sandbox-id.js";
-import type { SandboxRecord } from "../sandbox-record.js";
+import { type SandboxRecord, toEgressConfig } from "../sandbox-record.js";
+import { toNetworkWire } from "./network-body.js";
 
 type Wire = components["schemas"];
 
@@ -13,7 +15,7 @@ export function toSandbox(record: SandboxRecord, domain: string): Wire["Sandbox"
     envdVersion: record.envdVersion,
     ...(record.alias === undefined ? {} : { alias: record.alias }),
     ...(record.accessToken === undefined ? {} : { envdAccessToken: record.accessToken }),
-    trafficAccessToken: null,
+    trafficAccessToken: record.trafficAccessToken ?? null,
     domain,
   };
 }
@@ -41,8 +43,10 @@ export function toSandboxDetail(record: SandboxRecord, domain: string): Wire["Sa
   return {
     ...toListedSandbox(record),
     ...(record.accessToken === undefined ? {} : { envdAccessToken: record.accessToken }),
-    allowInternetAccess: record.allowInternetAccess ?? null,
+    // Also when it is the rules that leave nothing open.
+    allowInternetAccess: new NetworkPolicy(toEgressConfig(record)).isClosed ? false : (record.allowInternetAccess ?? null),
     domain,
+    network: toNetworkWire(record.network),
     lifecycle: { autoResume: false, onTimeout: record.onTimeout },
   };
 }

@@ -23,7 +23,8 @@ export class Egress {
   readonly #forwarder = new Forwarder();
   readonly #files: GuestFiles;
   #env: ReadonlyMap<string, string> = new Map();
-  #applied: string | undefined;
+  /** What was configured last; null before the first time, when a template may have brought settings along. */
+  #applied: string | undefined | null = null;
 
   constructor(options: EgressOptions) {
     this.#options = options;
