@@ -6,10 +6,11 @@ import { type StartedPlatform, startTestPlatform } from "../test/support/test-pl
 import type { BenchValue, Measurement, StartPlatform } from "./measurement.js";
 import { createCold } from "./measurements/create-cold.js";
 import { createWarm } from "./measurements/create-warm.js";
+import { fileTransfer } from "./measurements/file-transfer.js";
 import { idleMemory } from "./measurements/idle-memory.js";
 import { runTrue } from "./measurements/run-true.js";
 
-const MEASUREMENTS: readonly Measurement[] = [createWarm, createCold, runTrue, idleMemory];
+const MEASUREMENTS: readonly Measurement[] = [createWarm, createCold, runTrue, fileTransfer, idleMemory];
 const RESULTS = fileURLToPath(new URL("results/latest.json", import.meta.url));
 
 const wanted = process.argv.slice(2);
