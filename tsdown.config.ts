@@ -1,6 +1,6 @@
 import { defineConfig, type UserConfig } from "tsdown";
 
-/** Output path without extension → source file. The first five are names that package.json's `exports` and `imports` promise. */
+/** Output path without extension → source file. The first seven are names that package.json's `exports` and `imports` promise. */
 const ENTRIES: Record<string, string> = {
   index: "src/index.ts",
   "node/index": "src/node/index.ts",
@@ -8,6 +8,8 @@ const ENTRIES: Record<string, string> = {
   "transport/runtime-node": "src/transport/runtime-node.ts",
   "transport/runtime-web": "src/transport/runtime-web.ts",
   "sandbox/no-local-platform": "src/sandbox/no-local-platform.ts",
+  "node/template-files": "src/node/template-files.ts",
+  "sandbox/no-template-files": "src/sandbox/template/no-template-files.ts",
   "cli/abx": "src/cli/abx.ts",
   "control/runtime-helper": "src/control/drivers/oci/runtime-helper.ts",
 };

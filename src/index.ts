@@ -1,3 +1,4 @@
+export { BuildError, FileUploadError } from "./errors/build-error.js";
 export { CommandExitError, type CommandOutcome } from "./errors/command-exit-error.js";
 export {
   AlreadyExistsError,
@@ -31,6 +32,13 @@ export type {
   VolumeMountInfo,
 } from "./protocol/lifecycle-types.js";
 export type { ProcessInfo, PtySize } from "./protocol/process-client.js";
+export type {
+  TemplateBuildLog,
+  TemplateBuildStatus,
+  TemplateDetail,
+  TemplateInfo,
+  TemplateTag,
+} from "./protocol/template-client.js";
 export type { WriteInfo } from "./protocol/transfer.js";
 export {
   type CommandBytes,
@@ -75,6 +83,19 @@ export {
   type SandboxListOptions,
   type SandboxPaginator,
 } from "./sandbox/sandbox.js";
+export {
+  type BuildLogger,
+  defaultBuildLogger,
+  LogEntry,
+  LogEntryEnd,
+  LogEntryStart,
+  type LogLevel,
+} from "./sandbox/template/build-log.js";
+export type { BuildInfo } from "./sandbox/template/build-template.js";
+export { ReadyCommand, waitForFile, waitForPort, waitForProcess, waitForTimeout, waitForURL } from "./sandbox/template/ready-command.js";
+export { type BuildStatusOptions, Template, type TemplateBuildOptions } from "./sandbox/template/template.js";
+export type { CopyItem, FinishedTemplate, TemplateBuilder, TemplateOptions } from "./sandbox/template/template-builder.js";
+export type { CopyOptions } from "./sandbox/template/template-step.js";
 export { type WatchCallback, type WatchExitCallback, WatchHandle } from "./sandbox/watch-handle.js";
 export type { ConnectionOptions, Encoding, PlatformKind, RequestOptions } from "./transport/config.js";
 export type { LogFacts, Logger } from "./transport/logger.js";

@@ -5,7 +5,7 @@ import { DaemonHttp } from "../transport/daemon-http.js";
 import type { HttpClient } from "../transport/http.js";
 import { createFetchClient } from "../transport/http-fetch.js";
 import { toSafeLogger } from "../transport/logger.js";
-import { createRestClient } from "../transport/rest.js";
+import { createRestClient, type RestClient } from "../transport/rest.js";
 import { createRpcClient, type RpcClient } from "../transport/rpc.js";
 import { type ArchiveClient, createHttpArchives } from "./archive-client.js";
 import { createFilesystemClient, type FilesystemClient } from "./filesystem-client.js";
@@ -15,6 +15,7 @@ import { createProcessArchives } from "./process-archives.js";
 import { createProcessClient, type ProcessClient } from "./process-client.js";
 import { createResumableProcessClient, RESUMABLE_SERVICE } from "./resumable-process-client.js";
 import type { RouteGeneration } from "./route-memory.js";
+import { createTemplateClient, type TemplateClient } from "./template-client.js";
 import { createFileTransfer, type FileTransfer } from "./transfer.js";
 
 /** Port of the daemon inside every sandbox. */
@@ -45,7 +46,16 @@ export class ConnectionPool {
 
 /** The clients of one control plane. */
 export function openLifecycle(config: Config, pool: ConnectionPool): LifecycleClient {
-  const rest = createRestClient({
+  return createLifecycleClient(openRest(config, pool), pool.routes, config.apiUrl);
+}
+
+/** The client for the templates of one control plane. */
+export function openTemplateClient(config: Config, pool: ConnectionPool): TemplateClient {
+  return createTemplateClient(openRest(config, pool), pool.httpClient(config));
+}
+
+function openRest(config: Config, pool: ConnectionPool): RestClient {
+  return createRestClient({
     http: pool.httpClient(config),
     baseUrl: config.apiUrl,
     apiKey: config.apiKey,
@@ -54,7 +64,6 @@ export function openLifecycle(config: Config, pool: ConnectionPool): LifecycleCl
     retries: config.retries,
     logger: toSafeLogger(config.logger),
   });
-  return createLifecycleClient(rest, pool.routes, config.apiUrl);
 }
 
 /** The clients of one daemon. */

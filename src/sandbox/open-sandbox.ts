@@ -1,7 +1,8 @@
 import { findOrStartLocalPlatform } from "#local-platform";
 import type { LifecycleClient } from "../protocol/lifecycle-client.js";
 import type { SandboxAccess } from "../protocol/lifecycle-types.js";
-import { ConnectionPool, openDaemon, openLifecycle } from "../protocol/platform.js";
+import { ConnectionPool, openDaemon, openLifecycle, openTemplateClient } from "../protocol/platform.js";
+import type { TemplateClient } from "../protocol/template-client.js";
 import { type Config, type ConnectionOptions, type RequestOptions, resolveConfig } from "../transport/config.js";
 import { Commands } from "./commands.js";
 import { Files } from "./files.js";
@@ -29,9 +30,13 @@ const pool = /* @__PURE__ */ new ConnectionPool();
 
 /** Resolve the settings and open the control plane; the local platform is found, or started, here. */
 export async function openPlatform(options: ConnectionOptions): Promise<Platform> {
-  const given = resolveConfig(options);
-  const config = given.platform === "local" ? await withLocalPlatform(given, options.signal) : given;
+  const config = await resolvePlatform(options);
   return { config, lifecycle: openLifecycle(config, pool) };
+}
+
+/** Resolve the settings and open the templates of the control plane. */
+export async function openTemplates(options: ConnectionOptions): Promise<TemplateClient> {
+  return openTemplateClient(await resolvePlatform(options), pool);
 }
 
 /** Build the namespaces of one sandbox. The only place where the layers are put together. */
@@ -45,6 +50,11 @@ export function openSandboxParts(platform: Platform, access: SandboxAccess): San
     pty: new Pty(processes),
     isHealthy,
   };
+}
+
+async function resolvePlatform(options: ConnectionOptions): Promise<Config> {
+  const given = resolveConfig(options);
+  return given.platform === "local" ? withLocalPlatform(given, options.signal) : given;
 }
 
 async function withLocalPlatform(config: Config, signal: AbortSignal | undefined): Promise<Config> {
