@@ -99,6 +99,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sandboxes/{sandboxID}/isolation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Tell how a sandbox is isolated
+         * @description What is enforced for this sandbox and, in `caveats`, what is not. Facts of the machine and of the sandbox, not promises: a limit that the machine cannot enforce is absent.
+         */
+        get: operations["getSandboxIsolation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sandboxes/{sandboxID}/connect": {
         parameters: {
             query?: never;
@@ -529,6 +555,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/volumes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List volumes
+         * @description All volumes of this key, by name.
+         */
+        get: operations["listVolumes"];
+        put?: never;
+        /**
+         * Create a volume
+         * @description Makes an empty directory that the template's `user` (1000) owns. A name that exists already is answered with 400, as on other servers of the wire.
+         */
+        post: operations["createVolume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/volumes/{volumeID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the volume. */
+                volumeID: components["parameters"]["VolumeId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get access to a volume
+         * @description Gives the token for its content.
+         */
+        get: operations["getVolume"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a volume and everything in it
+         * @description Cannot be undone. While a sandbox has it mounted it is answered with 409.
+         */
+        delete: operations["deleteVolume"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sandboxes/{sandboxID}/network": {
         parameters: {
             query?: never;
@@ -661,7 +738,7 @@ export interface components {
         VolumeMount: {
             /** @description Name of the volume. */
             name: string;
-            /** @description Absolute path inside. */
+            /** @description Absolute path inside; what the template has there is hidden. */
             path: string;
         };
         /** @description What both routes of creation take. */
@@ -692,8 +769,12 @@ export interface components {
             /** @description Configuration of an MCP gateway. Not served; anything but null or an empty object is answered with 400. */
             mcp?: Record<string, never> | null;
             iam?: components["schemas"]["IdentityConfig"];
-            /** @description Volumes to mount. Not served; must be empty. */
+            /** @description Volumes to mount. An unknown name, or a path that is not absolute, not clean or there twice is answered with 400. */
             volumeMounts?: components["schemas"]["VolumeMount"][];
+            /** @description Directories of the machine to mount. An addition of this project, served to callers on the same machine only. */
+            mounts?: components["schemas"]["HostMount"][];
+            /** @description Refuse with 409 rather than run behind a weaker wall. An addition of this project: other servers ignore it, so a client that depends on it asks for the report as well. */
+            minimumIsolation?: components["schemas"]["IsolationLevel"];
         };
         /** @description A sandbox to create, as older clients ask for it. */
         NewSandbox: components["schemas"]["NewSandboxCommon"] & {
@@ -887,6 +968,64 @@ export interface components {
             /** @description Ports whose program speaks TLS itself; its certificate is not checked. Not the daemon's port. */
             httpsPorts?: number[];
             rules?: components["schemas"]["Rules"];
+        };
+        /** @description A directory of the machine in the file system of a sandbox. It must be a directory that the user of the platform owns, outside of the system's directories and of the platform's own; links in `hostPath` are resolved before that is checked. Ids are not shifted: inside, every file of the machine belongs to nobody, so a sandbox reads what is readable for others and writes what is writable for others. */
+        HostMount: {
+            /** @description Absolute path on the machine. */
+            hostPath: string;
+            /** @description Absolute path inside; what the template has there is hidden. */
+            path: string;
+            /**
+             * @description Refuse every write through this mount.
+             * @default true
+             */
+            readOnly?: boolean;
+        };
+        /**
+         * @description How strong the wall is, weakest first. `container`: namespaces, a filter of system calls and control groups, on the kernel of the machine. `gvisor`: the same, and a kernel in user space answers the system calls, so the guest reaches little of the machine's own. `vm`: a virtual machine with a kernel of its own.
+         * @enum {string}
+         */
+        IsolationLevel: "container" | "gvisor" | "vm";
+        /** @description Limits that are enforced. A property that is absent stands for a limit that is not. */
+        EnforcedLimits: {
+            /** @description Memory and temporary file systems together, MiB. Beyond it a process is killed. */
+            memoryMB?: number;
+            /** @description Processors' worth of time. */
+            cpuCount?: number;
+            /** @description Processes and threads. Beyond it none can be started. */
+            processes?: number;
+            /** @description Open files per process. */
+            openFiles?: number;
+            /** @description What it can write to its own file system, MiB. Beyond it writes fail for want of space. */
+            diskMB?: number;
+        };
+        /** @description How one sandbox is isolated. */
+        IsolationReport: {
+            level: components["schemas"]["IsolationLevel"];
+            /**
+             * @description OCI runtime that runs it.
+             * @example crun
+             */
+            runtime: string;
+            /** @description Its version as it tells it. */
+            runtimeVersion: string;
+            /** @description Kernel namespaces of its own. */
+            namespaces: string[];
+            /** @description User id that root inside has on the machine. Never 0. */
+            hostUidOfRoot: number;
+            /**
+             * @description Filter of system calls: `ecosystem` is the profile of the machine's container tools, narrowed; `built-in` a list of refusals of our own; `runtime` that of a runtime that brings its own; `none` no filter.
+             * @enum {string}
+             */
+            seccomp: "ecosystem" | "built-in" | "runtime" | "none";
+            limits: components["schemas"]["EnforcedLimits"];
+            /**
+             * @description `none`: loopback inside and nothing else. `proxy`: loopback inside; what leaves goes through the platform's proxy, which decides about every connection.
+             * @enum {string}
+             */
+            network: "none" | "proxy";
+            /** @description What is not protected, one sentence each, for people. */
+            caveats: string[];
         };
         /** @description A build to prepare. */
         TemplateBuildRequest: {
@@ -1233,6 +1372,29 @@ export interface components {
              */
             createdAt: string;
         };
+        /** @description A volume. */
+        Volume: {
+            /** @description Its id. */
+            volumeID: string;
+            /** @description Its name. */
+            name: string;
+        };
+        /** @description A volume to create. */
+        NewVolume: {
+            /** @description Unique name of letters, digits, `_` and `-`. */
+            name: string;
+        };
+        /** @description A volume and the way to what is in it. */
+        VolumeAccess: {
+            /** @description Its id. */
+            volumeID: string;
+            /** @description Its name. */
+            name: string;
+            /** @description Bearer token for the content; the same for the whole life of the volume. */
+            token: string;
+            /** @description Domain of the content API, when it is not that of the client's configuration. This platform leaves it out. */
+            domain?: string;
+        };
         /** @description New rules for outgoing traffic. */
         NetworkUpdate: {
             allowOut?: components["schemas"]["AllowOut"];
@@ -1419,6 +1581,15 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description No such volume; `error_code` is `not_found`. */
+        VolumeNotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The name is taken; `error_code` is `already_exists`. */
         SecretExists: {
             headers: {
@@ -1464,6 +1635,8 @@ export interface components {
          * @example my-template
          */
         TemplateAlias: string;
+        /** @description Id of the volume. */
+        VolumeId: string;
         /** @description Id of the secret, or its name in any case. */
         SecretRef: string;
     };
@@ -1677,6 +1850,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["SandboxNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    getSandboxIsolation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IsolationReport"];
+                };
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
@@ -2385,6 +2589,114 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["TemplateNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    listVolumes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The volumes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Volume"][];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    createVolume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewVolume"];
+            };
+        };
+        responses: {
+            /** @description It exists. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeAccess"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    getVolume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the volume. */
+                volumeID: components["parameters"]["VolumeId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The volume. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeAccess"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["VolumeNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    deleteVolume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the volume. */
+                volumeID: components["parameters"]["VolumeId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["VolumeNotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
         };

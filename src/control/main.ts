@@ -17,6 +17,8 @@ export interface PlatformOptions {
   readonly domain?: string | undefined;
   /** Sandboxes of the template `base` that are kept warm; 0 turns the pool off. @defaultValue `AGENT_SANDBOX_POOL_SIZE`, else one per CPU, at most 2 */
   readonly poolSize?: number | undefined;
+  /** Sandboxes that may exist at a time. @defaultValue `AGENT_SANDBOX_MAX_SANDBOXES`, else 500 */
+  readonly maxSandboxes?: number | undefined;
   /** Milliseconds without a sandbox and without a request until the platform stops itself; 0 never. @defaultValue 900_000 */
   readonly idleTimeoutMs?: number | undefined;
   /** Stop on SIGTERM and SIGINT. @defaultValue true */
@@ -26,6 +28,7 @@ export interface PlatformOptions {
 const DEFAULT_IDLE_TIMEOUT_MS = 15 * 60_000;
 const MAX_DEFAULT_POOL = 2;
 const MAX_POOL = 100;
+const DEFAULT_MAX_SANDBOXES = 500;
 
 /**
  * Start the local platform of this user in this process. The log goes to stderr, one JSON object per line.
@@ -50,6 +53,7 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Plat
       host: options.host ?? "127.0.0.1",
       domain: options.domain ?? "localhost",
       poolSize: inRange("poolSize", options.poolSize ?? defaultPoolSize(), MAX_POOL),
+      maxSandboxes: inRange("maxSandboxes", options.maxSandboxes ?? fromEnvironment("MAX_SANDBOXES") ?? DEFAULT_MAX_SANDBOXES, 100_000),
       idleTimeoutMs: inRange("idleTimeoutMs", options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS, Number.MAX_SAFE_INTEGER),
       checkAnswers: process.env.AGENT_SANDBOX_CHECK_ANSWERS === "1",
     },
@@ -59,8 +63,12 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Plat
 }
 
 function defaultPoolSize(): number {
-  const configured = process.env.AGENT_SANDBOX_POOL_SIZE;
-  return configured ? Number(configured) : Math.min(availableParallelism(), MAX_DEFAULT_POOL);
+  return fromEnvironment("POOL_SIZE") ?? Math.min(availableParallelism(), MAX_DEFAULT_POOL);
+}
+
+function fromEnvironment(name: string): number | undefined {
+  const configured = process.env[`AGENT_SANDBOX_${name}`];
+  return configured ? Number(configured) : undefined;
 }
 
 function inRange(name: string, value: number, maximum: number): number {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { DaemonInit } from "./daemon-client.js";
 import type { EgressSetup } from "./egress/egress-service.js";
 import type { NetworkConfig } from "./egress/network-config.js";
-import type { SandboxRecord } from "./sandbox-record.js";
+import type { SandboxMount, SandboxRecord } from "./sandbox-record.js";
 import type { StartTemplate } from "./template-resolver.js";
 
 /** Wire version of the daemon that this platform puts into every sandbox. */
@@ -16,6 +16,7 @@ export interface NewSandbox {
   readonly metadata: Readonly<Record<string, string>>;
   readonly envs: Readonly<Record<string, string>>;
   readonly allowInternetAccess: boolean | undefined;
+  readonly mounts: readonly SandboxMount[];
   readonly network: NetworkConfig;
 }
 
@@ -39,6 +40,7 @@ export function createRecord(id: string, request: NewSandbox, template: StartTem
     network: request.network,
     trafficAccessToken: request.network.allowPublicTraffic === false ? randomBytes(32).toString("hex") : undefined,
     limits: template.limits,
+    mounts: request.mounts,
     diskSizeMb: template.diskSizeMb,
     envdVersion: ENVD_VERSION,
   };

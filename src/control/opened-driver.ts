@@ -1,4 +1,4 @@
-import type { Driver, Instance, InstanceSpec } from "./drivers/driver.js";
+import type { Driver, Instance, InstanceSpec, IsolationReport } from "./drivers/driver.js";
 
 /**
  * Opens a driver when it is first needed and again after a failure, so that a machine that was set up meanwhile needs no restart of the
@@ -20,6 +20,12 @@ export class OpenedDriver {
   async list(): ReturnType<Driver["list"]> {
     await this.#open();
     return this.#driver.list();
+  }
+
+  /** Of an instance, or without an id of the next one. */
+  async isolation(id?: string): Promise<IsolationReport> {
+    await this.#open();
+    return this.#driver.isolation(id);
   }
 
   async close(): Promise<void> {

@@ -14,6 +14,8 @@ export interface PlatformPaths {
   readonly templatesDir: string;
   /** `<sandboxId>/` with the writable layer and the OCI bundle. */
   readonly sandboxesDir: string;
+  /** `<volumeId>/` with what guests keep there. */
+  readonly volumesDir: string;
   /** `<hash>/` with what is mounted at `/opt/agent-sandbox` in every sandbox. */
   readonly runtimeDir: string;
   /** Sockets of the daemons; on the host only. */
@@ -39,6 +41,7 @@ export function resolvePaths(user: Partial<PlatformUser> = {}): PlatformPaths {
     runDir,
     templatesDir: join(dataDir, "templates"),
     sandboxesDir: join(dataDir, "sandboxes"),
+    volumesDir: join(dataDir, "volumes"),
     runtimeDir: join(dataDir, "runtime"),
     socketsDir: join(runDir, "sockets"),
     databaseFile: join(dataDir, "platform.db"),

@@ -9,6 +9,7 @@ import { type Logger, messageOf } from "./logger.js";
 import { errorAnswer, sendJson, sendJsonOnSocket } from "./rest/json-answer.js";
 import type { RestServer } from "./rest/rest-server.js";
 import type { Sandboxes } from "./sandboxes.js";
+import type { VolumeContentServer } from "./volumes/volume-content-server.js";
 
 /** Longer than any client keeps an idle connection, so that the client closes first. */
 const KEEP_ALIVE_MS = 640_000;
@@ -17,6 +18,7 @@ const MAX_HEADER_BYTES = 64 * 1024;
 
 export interface PlatformServerParts {
   readonly rest: RestServer;
+  readonly volumeContent: VolumeContentServer;
   readonly edge: EdgeProxy;
   readonly sandboxes: Sandboxes;
   /** Domain of the sandboxes' hosts, without a port. */
@@ -82,6 +84,10 @@ export class PlatformServer {
     if (route.kind === "refused") {
       const { status, body } = refusal(route);
       sendJson(response, status, body, { connection: "close" });
+      return;
+    }
+    if (route.kind === "platform" && this.#parts.volumeContent.serves(request.url ?? "")) {
+      await this.#parts.volumeContent.handle(request, response);
       return;
     }
     const target = route.kind === "sandbox" ? route : await this.#signedTarget(request);

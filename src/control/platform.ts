@@ -4,6 +4,7 @@ import type { PlatformFile } from "../shared/platform-dirs.js";
 import { VERSION } from "../shared/version.js";
 import { CleanupStack } from "./cleanup-stack.js";
 import type { Driver } from "./drivers/driver.js";
+import { findIdRange } from "./drivers/oci/id-range.js";
 import { EdgeProxy } from "./edge/edge-proxy.js";
 import { EgressService } from "./egress/egress-service.js";
 import { readHostAuthorities } from "./egress/host-authorities.js";
@@ -30,6 +31,9 @@ import type { BuildNetwork } from "./templates/build-sandbox.js";
 import { TemplateBuilds } from "./templates/template-builds.js";
 import { TemplateCatalog } from "./templates/template-catalog.js";
 import type { TemplateStore } from "./templates/template-store.js";
+import { findOwnerIds } from "./volumes/host-mount.js";
+import { VolumeContentServer } from "./volumes/volume-content-server.js";
+import { VolumeStore } from "./volumes/volume-store.js";
 
 /** How the platform runs; every part has a default in `main.ts`. */
 export interface PlatformSettings {
@@ -41,6 +45,8 @@ export interface PlatformSettings {
   readonly domain: string;
   /** Sandboxes of the template `base` that are kept warm. */
   readonly poolSize: number;
+  /** Sandboxes that may exist at a time. */
+  readonly maxSandboxes: number;
   /** Milliseconds without a sandbox and without a request until the platform stops itself; 0 never. */
   readonly idleTimeoutMs: number;
   /** Check every answer against the contract. */
@@ -68,6 +74,8 @@ export interface Platform {
 const POOL_TEMPLATE = "base";
 const REFILL_DELAY_MS = 300;
 const REAP_INTERVAL_MS = 60_000;
+/** Where no range of ids is free nothing is mounted either, so nobody meets these. */
+const FALLBACK_ID_BASE = 100_000;
 
 /**
  * Start the platform of a run directory.
@@ -121,7 +129,15 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
     });
     cleanup.defer(() => builds.close());
     builds.recover();
-    const sandboxes = new Sandboxes({ store, driver, templates, pool, builds, egress, logger });
+    const hostIdBase = findIdRange("root")?.base ?? FALLBACK_ID_BASE;
+    const volumes = new VolumeStore({
+      directory: paths.volumesDir,
+      secret: apiKey,
+      hostIdBase,
+      mountedIds: () => new Set(store.all().flatMap(({ mounts }) => mounts.flatMap(({ volume }) => volume?.id ?? []))),
+    });
+    await volumes.recover();
+    const sandboxes = new Sandboxes({ store, driver, templates, pool, builds, egress, logger, maxSandboxes: settings.maxSandboxes });
     cleanup.defer(() => sandboxes.close());
     await adoptOrLeave(sandboxes, logger);
 
@@ -133,13 +149,25 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
       secrets,
       domain: () => `${settings.domain}:${port}`,
       builds,
+      isolation: (id) => driver.isolation(id),
+      volumes,
+      ownerIds: findOwnerIds(),
+      ownDirs: [paths.dataDir, paths.runDir],
       catalog: new TemplateCatalog(templateStore, store.builds),
       store: templateStore,
       table: store.builds,
     });
     const rest = new RestServer({ handlers, apiKey, logger, checkAnswers: settings.checkAnswers });
     const edge = new EdgeProxy(sandboxes);
-    const server = new PlatformServer({ rest, edge, sandboxes, domain: settings.domain, logger, onRequest: () => idle.touch() });
+    const server = new PlatformServer({
+      rest,
+      volumeContent: new VolumeContentServer({ volumes, hostIdBase, logger }),
+      edge,
+      sandboxes,
+      domain: settings.domain,
+      logger,
+      onRequest: () => idle.touch(),
+    });
     port = await server.listen(settings.port, settings.host);
     cleanup.defer(() => server.close());
 

@@ -1,9 +1,15 @@
-import type { InstanceLimits } from "./drivers/driver.js";
+import type { InstanceLimits, InstanceMount } from "./drivers/driver.js";
 import type { EgressConfig, NetworkConfig } from "./egress/network-config.js";
 import type { SandboxState } from "./state-machine.js";
 
 /** What happens at `endAt`. */
 export type OnTimeout = "kill" | "pause";
+
+/** What is mounted into a sandbox beside its template. */
+export interface SandboxMount extends InstanceMount {
+  /** Absent for a directory of the host. */
+  readonly volume?: { readonly id: string; readonly name: string };
+}
 
 /** What decides about the outgoing traffic of a sandbox. */
 export function toEgressConfig({ allowInternetAccess, network }: SandboxRecord): EgressConfig {
@@ -33,6 +39,7 @@ export interface SandboxRecord {
   /** Token for ports that are not public; `undefined` when all are. */
   readonly trafficAccessToken: string | undefined;
   readonly limits: InstanceLimits;
+  readonly mounts: readonly SandboxMount[];
   readonly diskSizeMb: number;
   readonly envdVersion: string;
 }

@@ -1,4 +1,4 @@
-import { FailedPreconditionError, ServiceBusyError } from "../errors/error-classes.js";
+import { FailedPreconditionError, RateLimitError, ServiceBusyError } from "../errors/error-classes.js";
 import { initDaemon, isDaemonAlive } from "./daemon-client.js";
 import { DeadlineQueue } from "./deadline-queue.js";
 import type { Driver, Instance } from "./drivers/driver.js";
@@ -22,6 +22,9 @@ const ADOPT_TIMEOUT_MS = 5_000;
 /** How long the programs of a template may take; less than clients wait for a creation. */
 const READY_TIMEOUT_MS = 50_000;
 
+/** When a caller that met the limit of sandboxes may try again. */
+const RETRY_AFTER_MS = 5_000;
+
 /** A running sandbox, as the edge needs it. */
 export interface LiveSandbox {
   readonly link: SandboxLink;
@@ -38,6 +41,8 @@ export interface SandboxesParts {
   readonly pool: WarmPool;
   /** Whose sandboxes are none of these. */
   readonly builds: { owns(id: string): boolean };
+  /** Sandboxes that may exist at a time. */
+  readonly maxSandboxes: number;
   readonly egress: EgressService;
   readonly logger: Logger;
 }
@@ -78,14 +83,16 @@ export class Sandboxes {
   /**
    * Start a sandbox; resolves when its daemon has answered. Whatever fails, nothing is left behind.
    *
-   * @throws {@link TemplateError} unknown template; {@link ServiceBusyError} the platform stops; {@link TimeoutError} the daemon did not
-   * answer; `signal.reason` the caller left; errors of the driver.
+   * @throws {@link TemplateError} unknown template; {@link RateLimitError} too many sandboxes; {@link ServiceBusyError} the platform stops;
+   * {@link TimeoutError} the daemon did not answer; `signal.reason` the caller left; errors of the driver.
    */
   async create(request: NewSandbox, signal: AbortSignal): Promise<SandboxRecord> {
     if (this.#isClosing) throw new ServiceBusyError("the platform is stopping; start it again and repeat the call");
     const template = this.#parts.templates.resolve(request.template);
     signal.throwIfAborted();
-    const pooled = this.#parts.pool.take(template);
+    this.#assertRoom();
+    // Nothing can be mounted into a sandbox that runs.
+    const pooled = request.mounts.length > 0 ? undefined : this.#parts.pool.take(template);
     const id = pooled?.instance.id ?? createSandboxId();
     const cancel = new AbortController();
     const starting = this.#start(id, request, template, pooled, AbortSignal.any([signal, cancel.signal]));
@@ -231,7 +238,7 @@ export class Sandboxes {
     let instance = pooled?.instance;
     let lifeline = pooled?.lifeline;
     try {
-      instance ??= await driver.create({ id, templateDir: template.dir, limits: template.limits });
+      instance ??= await driver.create({ id, templateDir: template.dir, limits: template.limits, mounts: draft.mounts });
       signal.throwIfAborted();
       await initDaemon(instance, this.#toInit(draft, template), INIT_TIMEOUT_MS);
       signal.throwIfAborted();
@@ -284,6 +291,16 @@ export class Sandboxes {
 
   #toInit(record: SandboxRecord, template?: StartTemplate) {
     return toDaemonInit(record, this.#parts.egress.setupFor(record.id, toEgressConfig(record)), template);
+  }
+
+  /** @throws {@link RateLimitError} as many sandboxes as the platform may have exist. */
+  #assertRoom(): void {
+    const { maxSandboxes } = this.#parts;
+    if (this.size < maxSandboxes) return;
+    throw new RateLimitError(
+      `this platform has ${this.size} sandboxes and may have ${maxSandboxes}; end some, or start it with a larger AGENT_SANDBOX_MAX_SANDBOXES`,
+      { retryAfterMs: RETRY_AFTER_MS },
+    );
   }
 
   /** Record of a sandbox that allows `call`. */

@@ -63,6 +63,8 @@ const MIGRATIONS: readonly string[] = [
      created_at_ms INTEGER NOT NULL,
      updated_at_ms INTEGER NOT NULL
    ) STRICT;`,
+  `ALTER TABLE sandboxes ADD COLUMN mounts TEXT NOT NULL DEFAULT '[]';
+   ALTER TABLE sandboxes ADD COLUMN disk_bytes INTEGER;`,
 ];
 
 /**

@@ -3,7 +3,7 @@ import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from "node:sqli
 import { AlreadyExistsError } from "../errors/error-classes.js";
 import type { NetworkConfig } from "./egress/network-config.js";
 import type { ListPosition } from "./list-cursor.js";
-import type { OnTimeout, SandboxRecord } from "./sandbox-record.js";
+import type { OnTimeout, SandboxMount, SandboxRecord } from "./sandbox-record.js";
 import { SecretTable } from "./secrets/secret-table.js";
 import type { SandboxState } from "./state-machine.js";
 import { migrate } from "./store-schema.js";
@@ -64,7 +64,7 @@ export class Store {
       .prepare(
         `INSERT INTO sandboxes VALUES (:id, :templateId, :buildId, :alias, :state, :startedAt, :endAt, :createdTimeoutMs, :onTimeout,
          :metadata, :envs, :accessToken, :allowInternetAccess, :memoryBytes, :cpuCount, :pidsMax, :diskSizeMb, :envdVersion,
-         :network, :trafficAccessToken)`,
+         :network, :trafficAccessToken, :mounts, :diskBytes)`,
       )
       .run(toParameters(record));
   }
@@ -163,6 +163,8 @@ function toParameters(record: SandboxRecord): Record<string, SQLInputValue> {
     memoryBytes: limits.memoryBytes,
     cpuCount: limits.cpuCount,
     pidsMax: limits.pidsMax,
+    diskBytes: limits.diskBytes ?? null,
+    mounts: JSON.stringify(record.mounts),
   };
 }
 
@@ -189,9 +191,15 @@ function fromRow(row: Row): SandboxRecord {
     envs: JSON.parse(text("envs")) as Record<string, string>,
     accessToken: optional("access_token"),
     allowInternetAccess: row.allow_internet_access === null ? undefined : row.allow_internet_access === 1,
+    limits: {
+      memoryBytes: number("memory_bytes"),
+      cpuCount: number("cpu_count"),
+      pidsMax: number("pids_max"),
+      ...(row.disk_bytes !== null && { diskBytes: number("disk_bytes") }),
+    },
+    mounts: JSON.parse(text("mounts")) as SandboxMount[],
     network: JSON.parse(text("network")) as NetworkConfig,
     trafficAccessToken: optional("traffic_access_token"),
-    limits: { memoryBytes: number("memory_bytes"), cpuCount: number("cpu_count"), pidsMax: number("pids_max") },
     diskSizeMb: number("disk_size_mb"),
     envdVersion: text("envd_version"),
   };

@@ -8,19 +8,25 @@ export interface DriverCapabilities {
   readonly limits: { readonly memory: boolean; readonly cpu: boolean; readonly pids: boolean; readonly disk: boolean };
 }
 
+/** How strong the wall is, weakest first: see `IsolationLevel` in openapi/isolation.yaml. */
+export type IsolationLevel = "container" | "gvisor" | "vm";
+
 /** What isolation one instance has, told to the user as it is. */
 export interface IsolationReport {
+  readonly level: IsolationLevel;
   /** `crun`, `runc`, `runsc`. */
   readonly runtime: string;
   readonly runtimeVersion: string;
   readonly namespaces: readonly string[];
   /** Host uid that root inside the sandbox has. */
   readonly hostUidOfRoot: number;
-  /** `ecosystem` is the profile of the container tools on this machine, `built-in` our own, `none` no filter. */
-  readonly seccomp: "ecosystem" | "built-in" | "none";
+  /** `ecosystem` is the profile of the container tools on this machine, `built-in` our own, `runtime` that of a runtime, `none` no filter. */
+  readonly seccomp: "ecosystem" | "built-in" | "runtime" | "none";
   readonly limits: DriverCapabilities["limits"];
-  /** `none`: loopback only. */
-  readonly network: "none";
+  /** Open files per process; absent when not limited. */
+  readonly openFiles?: number;
+  /** `none`: loopback only. `proxy`: what leaves goes through the platform's proxy. */
+  readonly network: "none" | "proxy";
   /** Sentences that name what is not protected. */
   readonly caveats: readonly string[];
 }
@@ -30,6 +36,17 @@ export interface InstanceLimits {
   readonly memoryBytes: number;
   readonly cpuCount: number;
   readonly pidsMax: number;
+  /** Bytes of the writable layer; absent: as much as the machine has. */
+  readonly diskBytes?: number;
+}
+
+/** A directory of the host in the file system of an instance. */
+export interface InstanceMount {
+  /** Host directory; whoever asks for it has checked it. */
+  readonly source: string;
+  /** Absolute and clean path inside. */
+  readonly target: string;
+  readonly readOnly: boolean;
 }
 
 /** What to start. */
@@ -39,6 +56,7 @@ export interface InstanceSpec {
   /** Absolute directory of the template build: `template.json`, which names the layers. */
   readonly templateDir: string;
   readonly limits: InstanceLimits;
+  readonly mounts?: readonly InstanceMount[];
 }
 
 /** A started container, by what survives a restart of the control plane: its id. */
@@ -72,7 +90,8 @@ export interface Driver {
   create(spec: InstanceSpec): Promise<Instance>;
   /** Instances that an earlier control plane left: running ones to adopt, dead ones to destroy. */
   list(): Promise<readonly { readonly instance: Instance; readonly isRunning: boolean }[]>;
-  isolation(): IsolationReport;
+  /** Of an instance, or without an id of the next one. */
+  isolation(id?: string): IsolationReport;
   /** Stop helper processes; running instances stay. */
   close(): Promise<void>;
 }

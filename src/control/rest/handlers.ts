@@ -1,5 +1,6 @@
-import type { components, operations } from "../../../gen/openapi/lifecycle.js";
+import type { operations } from "../../../gen/openapi/lifecycle.js";
 import { InvalidArgumentError, TemplateError } from "../../errors/error-classes.js";
+import { assertIsolation } from "../isolation.js";
 import { fromListToken, toListToken } from "../list-cursor.js";
 import { parseMetadataFilter } from "../metadata-filter.js";
 import { parseSandboxId } from "../sandbox-id.js";
@@ -9,14 +10,16 @@ import type { Secrets } from "../secrets/secrets.js";
 import type { ListFilter } from "../store.js";
 import type { TemplateResolver } from "../template-resolver.js";
 import { filledIn } from "./filled-in.js";
+import { createIsolationHandlers, type IsolationHandlerParts } from "./isolation-handlers.js";
 import { createNetworkHandlers, type NetworkHandlerParts } from "./network-handlers.js";
 import { toNewSandbox } from "./new-sandbox.js";
 import type { Handlers, OperationAnswer, OperationRequest } from "./operation-types.js";
 import { toListedSandbox, toSandbox, toSandboxDetail } from "./sandbox-wire.js";
 import { createSecretHandlers } from "./secret-handlers.js";
 import { createTemplateHandlers, type TemplateHandlerParts } from "./template-handlers.js";
+import { createVolumeHandlers, resolveMounts, type VolumeHandlerParts } from "./volume-handlers.js";
 
-export interface HandlerParts extends TemplateHandlerParts, NetworkHandlerParts {
+export interface HandlerParts extends TemplateHandlerParts, IsolationHandlerParts, VolumeHandlerParts, NetworkHandlerParts {
   readonly sandboxes: Sandboxes;
   readonly templates: TemplateResolver;
   readonly secrets: Secrets;
@@ -24,18 +27,21 @@ export interface HandlerParts extends TemplateHandlerParts, NetworkHandlerParts 
   readonly domain: () => string;
 }
 
-type Wire = components["schemas"];
+type CreateRequest = OperationRequest<operations["createSandbox"]> | OperationRequest<operations["createSandboxV2"]>;
 
 /** The daemon of every sandbox here is ours: it takes binary messages and has services beside those of the shared wire. */
-const DAEMON_FACTS = { "Agent-Sandbox-Encoding": "binary", "Agent-Sandbox-Services": "process.v1" } as const;
+const DAEMON_FACTS = { "Agent-Sandbox-Encoding": "binary", "Agent-Sandbox-Services": "process.v1, pty.v1" } as const;
 /** Shortest prolongation of a refresh. */
 const MIN_REFRESH_S = 15;
 
 /** The operations of the contract, on top of the service that keeps the sandboxes. */
 export function createHandlers(parts: HandlerParts): Handlers {
   const { sandboxes, templates, secrets, domain } = parts;
-  const create = async (body: Wire["NewSandbox"] | Wire["NewSandboxV2"], isSecure: boolean, signal: AbortSignal) => {
-    const record = await sandboxes.create(toNewSandbox(body, isSecure), signal);
+  const create = async (request: CreateRequest, isSecure: boolean) => {
+    const { body, signal } = request;
+    const mounts = resolveMounts(body, parts, request.isSameMachine);
+    if (body.minimumIsolation !== undefined) assertIsolation((await parts.isolation()).level, body.minimumIsolation);
+    const record = await sandboxes.create(toNewSandbox(body, isSecure, mounts), signal);
     parts.table.countSpawn(record.templateId);
     return { status: 201, headers: DAEMON_FACTS, body: toSandbox(record, domain()) } as const;
   };
@@ -45,11 +51,13 @@ export function createHandlers(parts: HandlerParts): Handlers {
   };
   return {
     ...createTemplateHandlers(parts),
+    ...createIsolationHandlers(parts),
+    ...createVolumeHandlers(parts),
     ...createNetworkHandlers(parts),
     ...createSecretHandlers(secrets),
     getHealth: () => ({ status: 204, headers: { "Cache-Control": "no-store" } }),
-    createSandbox: ({ body, signal }) => create(body, body.secure === true, signal),
-    createSandboxV2: ({ body, signal }) => create(body, true, signal),
+    createSandbox: (request) => create(request, request.body.secure === true),
+    createSandboxV2: (request) => create(request, true),
     listSandboxes: ({ query }) => listSandboxes(query, sandboxes, templates),
     getSandbox: ({ path }) => ({ status: 200, body: toSandboxDetail(sandboxes.get(parseSandboxId(path.sandboxID)), domain()) }),
     killSandbox: async ({ path }) => {

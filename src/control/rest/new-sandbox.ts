@@ -1,6 +1,7 @@
 import type { components } from "../../../gen/openapi/lifecycle.js";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
 import type { NewSandbox } from "../new-sandbox.js";
+import type { SandboxMount } from "../sandbox-record.js";
 import { filledIn } from "./filled-in.js";
 import { toNetworkConfig } from "./network-body.js";
 
@@ -11,7 +12,11 @@ type Wire = components["schemas"];
  *
  * @throws {@link InvalidArgumentError} a field asks for a feature that is not served, or a variable cannot exist in an environment.
  */
-export function toNewSandbox(body: Wire["NewSandbox"] | Wire["NewSandboxV2"], isSecure: boolean): NewSandbox {
+export function toNewSandbox(
+  body: Wire["NewSandbox"] | Wire["NewSandboxV2"],
+  isSecure: boolean,
+  mounts: readonly SandboxMount[],
+): NewSandbox {
   assertServed(body);
   const envs = body.envVars ?? {};
   for (const [name, value] of Object.entries(envs)) assertVariable(name, value);
@@ -22,6 +27,7 @@ export function toNewSandbox(body: Wire["NewSandbox"] | Wire["NewSandboxV2"], is
     metadata: body.metadata ?? {},
     envs,
     allowInternetAccess: body.allow_internet_access,
+    mounts,
     network: toNetworkConfig(body.network ?? {}, body.allow_internet_access, isSecure),
   };
 }
@@ -33,7 +39,6 @@ function assertServed(body: Wire["NewSandboxCommon"]): void {
   refuse(body.autoResume?.enabled === true, "autoResume", "pausing is not served yet");
   refuse(isFilled(body.mcp), "mcp", "the MCP gateway is not served");
   refuse(isFilled(body.iam?.tokens), "iam.tokens", "identity tokens are not served");
-  refuse(isFilled(body.volumeMounts), "volumeMounts", "volumes are not served yet");
 }
 
 function refuse(isAsked: boolean, field: string, why: string): void {

@@ -28,6 +28,8 @@ export interface OperationRequest<O> {
   readonly body: BodyOf<O>;
   /** Scheme and authority under which the client reached this platform. */
   readonly origin: string;
+  /** The client reached this platform over loopback, and no proxy says that it passed the request on. */
+  readonly isSameMachine: boolean;
   /** Aborts when the client leaves before the answer. */
   readonly signal: AbortSignal;
 }

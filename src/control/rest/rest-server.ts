@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { InvalidArgumentError } from "../../errors/error-classes.js";
+import { InvalidArgumentError, RateLimitError } from "../../errors/error-classes.js";
 import { SandboxError } from "../../errors/sandbox-error.js";
 import { type Logger, messageOf } from "../logger.js";
 import { assertApiKey } from "./api-key.js";
@@ -67,7 +67,7 @@ export class RestServer {
         this.#options.logger.error("rest.failed", { requestId, method: request.method, message: messageOf(error) });
       }
       // What is left of a refused body would be taken for the next request.
-      sendJson(response, status, body, request.complete ? {} : { connection: "close" });
+      sendJson(response, status, body, { ...retryAfter(error), ...(request.complete ? {} : { connection: "close" }) });
     }
   }
 
@@ -97,6 +97,7 @@ export class RestServer {
       query: this.#readQuery(operation, search),
       body: await this.#readBody(operation, request),
       origin: `http://${request.headers.host}`,
+      isSameMachine: isFromSameMachine(request),
       signal,
     });
     if (this.#options.checkAnswers) this.#validator.assertAnswer(operation, answer.status, answer.body);
@@ -139,9 +140,20 @@ export class RestServer {
   }
 }
 
+const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
+
+function isFromSameMachine({ socket, headers }: IncomingMessage): boolean {
+  return LOOPBACK.test(socket.remoteAddress ?? "") && headers["x-forwarded-for"] === undefined && headers.forwarded === undefined;
+}
+
 function toByteBody(request: IncomingMessage): ByteBody {
   const length = request.headers["content-length"];
   return { chunks: request, sizeBytes: length === undefined ? undefined : Number(length) };
+}
+
+function retryAfter(error: unknown): Readonly<Record<string, string>> {
+  const retryAfterMs = error instanceof RateLimitError ? error.retryAfterMs : undefined;
+  return retryAfterMs === undefined ? {} : { "retry-after": String(Math.ceil(retryAfterMs / 1000)) };
 }
 
 function splitTarget(target: string): readonly [string, string] {

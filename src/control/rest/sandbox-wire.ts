@@ -35,6 +35,7 @@ export function toListedSandbox(record: SandboxRecord): Wire["ListedSandbox"] {
     state: "running",
     envdVersion: record.envdVersion,
     metadata: { ...record.metadata },
+    volumeMounts: record.mounts.flatMap(({ volume, target }) => (volume === undefined ? [] : [{ name: volume.name, path: target }])),
   };
 }
 

@@ -72,7 +72,15 @@ async function openAt(place: Place, settings: Partial<PlatformSettings>, givenDr
   const templateStore = createTemplateStore(paths.templatesDir);
   const log: string[] = [];
   const logger = createJsonLogger((line) => log.push(line), "debug");
-  const defaults = { port: 0, host: "127.0.0.1", domain: "localhost", poolSize: 0, idleTimeoutMs: 0, checkAnswers: true };
+  const defaults = {
+    port: 0,
+    host: "127.0.0.1",
+    domain: "localhost",
+    poolSize: 0,
+    maxSandboxes: 500,
+    idleTimeoutMs: 0,
+    checkAnswers: true,
+  };
   const platform = await openPlatform({ paths, driver, templates: TEMPLATES, templateStore, logger }, { ...defaults, ...settings });
   const { url, apiKey } = platform.info;
 

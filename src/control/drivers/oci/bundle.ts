@@ -1,4 +1,4 @@
-import type { InstanceLimits } from "../driver.js";
+import type { InstanceLimits, InstanceMount } from "../driver.js";
 import { SANDBOX_CAPABILITIES } from "./capabilities.js";
 import type { IdRange } from "./id-range.js";
 import type { OciMount, OciRlimit, OciSeccomp, OciSpec } from "./oci-spec.js";
@@ -111,8 +111,13 @@ export function createBundle(options: BundleOptions): OciSpec {
   };
 }
 
-function toRlimits({ hardOpenFiles }: HostFacts): OciRlimit[] {
-  const openFiles = Math.min(hardOpenFiles, OPEN_FILES);
+/** Open files that each process of a sandbox may have. */
+export function openFilesLimit({ hardOpenFiles }: HostFacts): number {
+  return Math.min(hardOpenFiles, OPEN_FILES);
+}
+
+function toRlimits(host: HostFacts): OciRlimit[] {
+  const openFiles = openFilesLimit(host);
   return [
     { type: "RLIMIT_CORE", soft: 0, hard: 0 },
     { type: "RLIMIT_NOFILE", soft: openFiles, hard: openFiles },
@@ -136,6 +141,11 @@ function systemMounts(): OciMount[] {
     { destination: "/sys/fs/cgroup", type: "cgroup", source: "cgroup", options: [...safe, "relatime", "ro"] },
     { destination: "/run", type: "tmpfs", source: "tmpfs", options: ["nosuid", "nodev", "mode=755", "size=65536k"] },
   ];
+}
+
+/** Not recursive: what is mounted below on the host stays there. */
+export function toOciMount({ source, target, readOnly }: InstanceMount): OciMount {
+  return { destination: target, type: "bind", source, options: ["bind", readOnly ? "ro" : "rw", "nosuid", "nodev"] };
 }
 
 function runtimeMount(runtimeDir: string): OciMount {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync 
 import { join, resolve } from "node:path";
 import { AlreadyExistsError, FailedPreconditionError, InvalidArgumentError } from "../../../errors/error-classes.js";
 import type { InstanceSpec } from "../driver.js";
-import { createBundle, type HostFacts } from "./bundle.js";
+import { createBundle, type HostFacts, openFilesLimit, toOciMount } from "./bundle.js";
 import { SANDBOX_CAPABILITIES } from "./capabilities.js";
 import { type CgroupLayout, destroyCgroup, hasProcesses, listChildCgroups, readCgroupLayout, removeEmptyCgroup } from "./cgroups.js";
 import { ConcurrencyGate } from "./concurrency-gate.js";
@@ -74,7 +74,14 @@ export class OciEngine {
     const runtime = probes.find(({ failure }) => failure === undefined);
     if (runtime === undefined) throw new FailedPreconditionError(toNoRuntimeText(probes));
     this.#runtime = runtime;
-    return { runtime, probes, cgroups: this.#cgroups, seccomp: this.#seccomp.source, hostIdBase: this.#idRange.base };
+    return {
+      runtime,
+      probes,
+      cgroups: this.#cgroups,
+      seccomp: this.#seccomp.source,
+      hostIdBase: this.#idRange.base,
+      openFiles: openFilesLimit(this.#host),
+    };
   }
 
   /** Start a container; leaves nothing behind when it rejects. */
@@ -137,7 +144,7 @@ export class OciEngine {
     removeEmptyCgroup(this.#cgroups, this.#cgroupParent);
   }
 
-  async #start({ id, templateDir, limits }: InstanceSpec, runtime: RuntimeProbe, directory: string): Promise<void> {
+  async #start({ id, templateDir, limits, mounts = [] }: InstanceSpec, runtime: RuntimeProbe, directory: string): Promise<void> {
     const { socketsDir, stateDir, runtimeDir } = this.#config;
     const { hostIdBase, lowerDirs } = readTemplate(templateDir);
     const spec = createBundle({
@@ -148,6 +155,7 @@ export class OciEngine {
       limits,
       host: this.#host,
       seccomp: this.#seccomp.filter,
+      extraMounts: mounts.map(toOciMount),
     });
     writeSandboxFiles(directory, { id, lowerDirs, runtimeDir, hostIdBase, spec });
     const socket = await openListeningSocket(socketFile(socketsDir, id));

@@ -26,6 +26,8 @@ export interface EngineInfo {
   readonly cgroups: CgroupLayout;
   readonly seccomp: "ecosystem" | "built-in";
   readonly hostIdBase: number;
+  /** Open files that a process of a sandbox may have. */
+  readonly openFiles: number;
 }
 
 /** A sandbox, or what is left of one. */

@@ -84,9 +84,9 @@ export function createOciDriver(options: OciDriverOptions): Driver {
       return found.map(({ id, isRunning }) => ({ instance: toInstance(id), isRunning }));
     },
 
-    isolation() {
+    isolation(id) {
       if (info === undefined) throw new FailedPreconditionError("the OCI driver is not open");
-      return toIsolationReport(info);
+      return toIsolationReport(info, id === undefined ? undefined : runtimeOf(join(paths.runDir, "runtime-state"), id));
     },
 
     async close() {
@@ -115,25 +115,41 @@ function mountedRuntimeDirs(sandboxesDir: string): string[] {
   return (existsSync(sandboxesDir) ? readdirSync(sandboxesDir) : []).flatMap((name) => usedRuntimeDir(join(sandboxesDir, name)) ?? []);
 }
 
+/** Name of the runtime that an instance was started with, perhaps by an earlier platform. */
+function runtimeOf(stateDir: string, id: string): string | undefined {
+  return readdirSync(stateDir).find((name) => existsSync(join(stateDir, name, id)));
+}
+
 function toCapabilities({ cgroups }: EngineInfo): DriverCapabilities {
   return { pause: false, snapshot: false, checkpointMemory: false, limits: { ...cgroups.controllers, disk: false } };
 }
 
-/** The facts of a machine as a user reads them. */
-export function toIsolationReport(info: EngineInfo): IsolationReport {
+const SHARED_KERNEL = "Sandboxes share the kernel of this machine: a fault in the kernel can break the isolation.";
+const SHARED_IDS = "All sandboxes use the same range of host ids; mount, pid and network namespaces separate them from each other.";
+
+/**
+ * The facts of a machine as a user reads them.
+ *
+ * @param runtimeName that of the instance. @defaultValue the one that new instances get
+ */
+export function toIsolationReport(info: EngineInfo, runtimeName: string = info.runtime.name): IsolationReport {
   const { limits } = toCapabilities(info);
-  const missing = (Object.keys(limits) as (keyof typeof limits)[]).filter((name) => !limits[name]);
+  // The disk is told about by those who know whether a limit was asked for.
+  const missing = (["memory", "cpu", "pids"] as const).filter((name) => !limits[name]);
+  const isGvisor = runtimeName === "runsc";
   return {
-    runtime: info.runtime.name,
-    runtimeVersion: info.runtime.version,
+    level: isGvisor ? "gvisor" : "container",
+    runtime: runtimeName,
+    runtimeVersion: info.probes.find(({ name }) => name === runtimeName)?.version ?? "unknown",
     namespaces: SANDBOX_NAMESPACES,
     hostUidOfRoot: info.hostIdBase,
-    seccomp: info.seccomp,
+    seccomp: isGvisor ? "runtime" : info.seccomp,
     limits,
+    openFiles: info.openFiles,
     network: "none",
     caveats: [
-      "Sandboxes share the kernel of this machine: a fault in the kernel can break the isolation.",
-      "All sandboxes use the same range of host ids; mount, pid and network namespaces separate them from each other.",
+      ...(isGvisor ? [] : [SHARED_KERNEL]),
+      SHARED_IDS,
       ...missing.map((name) => `There is no limit of ${name}: a sandbox can use all that the machine has.`),
     ],
   };
