@@ -1,14 +1,18 @@
 import { isDaemonAlive } from "./daemon-client.js";
+import { runDaemonCommand } from "./daemon-command.js";
 import type { Driver, Instance } from "./drivers/driver.js";
 import { Lifeline } from "./lifeline.js";
 import { type Logger, messageOf } from "./logger.js";
 import { createSandboxId } from "./sandbox-id.js";
+import { SandboxLink } from "./sandbox-link.js";
 import type { StartTemplate, TemplateResolver } from "./template-resolver.js";
 
 /** A started sandbox that belongs to nobody yet; its id becomes the sandbox's id. */
 export interface PoolEntry {
   readonly instance: Instance;
   readonly lifeline: Lifeline;
+  /** Holds an open connection already. */
+  readonly link: SandboxLink;
 }
 
 export interface WarmPoolOptions {
@@ -26,6 +30,9 @@ export interface WarmPoolOptions {
 }
 
 const READY_TIMEOUT_MS = 15_000;
+/** Commands that an entry runs before it is handed over; the first ones take several times as long as all later ones. */
+const EXERCISE_RUNS = 4;
+const EXERCISE_TIMEOUT_MS = 10_000;
 /** How often a fill waits for creations under way; a steady stream of them must not keep the pool empty. */
 const MAX_DEFERRALS = 3;
 /** After a failed fill (no template yet, no runtime) the next try waits this long. */
@@ -125,9 +132,25 @@ export class WarmPool {
       await instance?.destroy();
       throw error;
     }
-    const entry: Warm = { instance, buildId: build.buildId, lifeline: new Lifeline(instance, () => this.#replaceDead(id)) };
-    this.#ready.push(entry);
+    const link = new SandboxLink(instance);
+    const lifeline = new Lifeline(instance, () => this.#replaceDead(id));
+    await this.#exercise(link, build);
+    this.#ready.push({ instance, buildId: build.buildId, lifeline, link });
     this.#options.logger.debug("pool.added", { sandboxId: id, ready: this.#ready.length });
+  }
+
+  /** Run what a client runs first, by the way that it takes: code is compiled, files are read and a connection is open afterwards. */
+  async #exercise(link: SandboxLink, build: StartTemplate): Promise<void> {
+    const args = ["/bin/bash", "-l", "-c", "true"];
+    const signal = AbortSignal.timeout(EXERCISE_TIMEOUT_MS);
+    try {
+      for (let run = 0; run < EXERCISE_RUNS; run += 1) {
+        await runDaemonCommand(link, { args, user: build.start?.user ?? "user", timeoutMs: EXERCISE_TIMEOUT_MS, signal });
+      }
+    } catch (error) {
+      // A template without a shell or without the user serves as well; a dead daemon is what the lifeline reports.
+      this.#options.logger.debug("pool.exercise_failed", { sandboxId: link.sandboxId, message: messageOf(error) });
+    }
   }
 
   #replaceDead(id: string): void {
@@ -148,6 +171,7 @@ export class WarmPool {
 
   async #discard(entry: Warm): Promise<void> {
     entry.lifeline.close();
+    entry.link.sever();
     try {
       await entry.instance.destroy();
     } catch (error) {

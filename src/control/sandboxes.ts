@@ -7,7 +7,7 @@ import type { EgressConfig, NetworkConfig } from "./egress/network-config.js";
 import { Lifeline } from "./lifeline.js";
 import { type Logger, messageOf } from "./logger.js";
 import { createRecord, type NewSandbox, toDaemonInit } from "./new-sandbox.js";
-import type { WarmPool } from "./pool.js";
+import type { PoolEntry, WarmPool } from "./pool.js";
 import { createSandboxId } from "./sandbox-id.js";
 import { SandboxLink } from "./sandbox-link.js";
 import { type SandboxRecord, toEgressConfig } from "./sandbox-record.js";
@@ -228,7 +228,7 @@ export class Sandboxes {
     id: string,
     request: NewSandbox,
     template: StartTemplate,
-    pooled: { readonly instance: Instance; readonly lifeline: Lifeline } | undefined,
+    pooled: PoolEntry | undefined,
     signal: AbortSignal,
   ): Promise<SandboxRecord> {
     const { store, driver, logger } = this.#parts;
@@ -236,7 +236,6 @@ export class Sandboxes {
     const draft = createRecord(id, request, template);
     store.insert(draft);
     let instance = pooled?.instance;
-    let lifeline = pooled?.lifeline;
     try {
       instance ??= await driver.create({ id, templateDir: template.dir, limits: template.limits, mounts: draft.mounts });
       signal.throwIfAborted();
@@ -245,7 +244,7 @@ export class Sandboxes {
       const startedAt = new Date();
       const record: SandboxRecord = { ...draft, state: "running", startedAt, endAt: new Date(startedAt.getTime() + request.timeoutMs) };
       store.setRunning(id, record.startedAt, record.endAt);
-      const { link, accessToken } = this.#goLive(record, instance, lifeline);
+      const { link, accessToken } = this.#goLive(record, instance, pooled);
       // A ready command alone is for builds: it waits for what the start command runs.
       if (template.start?.startCommand !== undefined) {
         await startTemplatePrograms(link, template.start, { timeoutMs: READY_TIMEOUT_MS, signal, accessToken });
@@ -253,8 +252,8 @@ export class Sandboxes {
       logger.info("sandbox.created", { sandboxId: id, isPooled: pooled !== undefined, ms: Math.round(performance.now() - beganAt) });
       return record;
     } catch (error) {
-      lifeline?.close();
-      lifeline = undefined;
+      pooled?.lifeline.close();
+      pooled?.link.sever();
       logger.warn("sandbox.create_failed", { sandboxId: id, message: messageOf(error) });
       if (this.#live.has(id)) await this.#end(id, "could not start");
       else if (instance === undefined) store.delete(id);
@@ -263,15 +262,15 @@ export class Sandboxes {
     }
   }
 
-  #goLive(record: SandboxRecord, instance: Instance, existing?: Lifeline): Live {
+  #goLive(record: SandboxRecord, instance: Instance, pooled?: PoolEntry): Live {
     const onDead = () => {
       this.#parts.logger.warn("sandbox.daemon_died", { sandboxId: record.id });
       this.#endQuietly(record.id, "daemon died");
     };
-    const lifeline = existing ?? new Lifeline(instance, onDead);
-    existing?.handOver(onDead);
+    const lifeline = pooled?.lifeline ?? new Lifeline(instance, onDead);
+    lifeline.handOver(onDead);
     const { accessToken, network, trafficAccessToken } = record;
-    const live = { instance, lifeline, link: new SandboxLink(instance), accessToken, network, trafficAccessToken };
+    const live = { instance, lifeline, link: pooled?.link ?? new SandboxLink(instance), accessToken, network, trafficAccessToken };
     this.#live.set(record.id, live);
     this.#parts.egress.open(live.link, toEgressConfig(record));
     this.#deadlines.set(record.id, record.endAt);
