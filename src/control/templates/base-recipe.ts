@@ -33,7 +33,10 @@ path-include=/usr/share/doc/*/copyright
  */
 const SETUP_HOOK = `mkdir -p "$1/etc/dpkg/dpkg.cfg.d" && printf '${DPKG_EXCLUDES.replaceAll("\n", "\\n")}' > "$1/etc/dpkg/dpkg.cfg.d/excludes"`;
 
-/** Shell script that finishes the unpacked root file system in `$1`: user, names, and nothing of this machine's own settings. */
+/**
+ * Shell script that finishes the unpacked root file system in `$1`: user, names, and nothing of this machine's own settings. Every command
+ * of a client reads /etc/profile, where bash knows its user without starting a program.
+ */
 export const FINISH_SCRIPT = `set -e
 chroot "$1" useradd --create-home --uid 1000 --user-group --shell /bin/bash user
 printf 'user ALL=(ALL:ALL) NOPASSWD: ALL\\n' > "$1/etc/sudoers.d/user"
@@ -41,6 +44,7 @@ chmod 0440 "$1/etc/sudoers.d/user"
 ln -s python3 "$1/usr/bin/python"
 ln -s /opt/agent-sandbox/node "$1/usr/local/bin/node"
 mkdir -p "$1/opt/agent-sandbox"
+sed -i 's/"$(id -u)"/"\${EUID:-$(id -u)}"/' "$1/etc/profile"
 printf 'LANG=C.UTF-8\\n' > "$1/etc/default/locale"
 printf '127.0.0.1\\tlocalhost\\n::1\\tlocalhost ip6-localhost ip6-loopback\\n' > "$1/etc/hosts"
 rm -f "$1/etc/resolv.conf" "$1/etc/hostname" "$1/etc/apt/apt.conf.d/99mmdebstrap"
