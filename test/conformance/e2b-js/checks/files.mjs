@@ -195,6 +195,71 @@ export const files = {
       await reader.cancel();
       assert.equal(await files.exists("large.bin"), true);
     },
+    "write many with every option": async ({ files }) => {
+      const entries = (prefix) => [
+        { path: `${prefix}/a.txt`, data: "A" },
+        { path: `${prefix}/b.bin`, data: BYTES.buffer },
+        { path: `${prefix}/c.bin`, data: new Blob([BYTES]).stream() },
+      ];
+      const metadata = { made: "together" };
+      for (const [prefix, options] of [
+        ["opt1", { gzip: true, metadata }],
+        ["opt2", { useOctetStream: true, metadata }],
+        ["opt3", { useOctetStream: false, metadata }],
+        ["opt4", { user: "root", metadata }],
+      ]) {
+        const infos = await files.writeFiles(entries(prefix), options);
+        const home = options.user === "root" ? "/root" : "/home/user";
+        assert.deepEqual(
+          infos.map((info) => [info.path, info.metadata]),
+          ["a.txt", "b.bin", "c.bin"].map((name) => [`${home}/${prefix}/${name}`, metadata]),
+        );
+        assert.deepEqual(await files.read(`${home}/${prefix}/c.bin`, { format: "bytes" }), BYTES);
+        assert.deepEqual((await files.getInfo(`${home}/${prefix}/a.txt`)).metadata, metadata);
+      }
+    },
+    "read as a stream with an idle limit": async ({ files }) => {
+      await files.write("idle.bin", BYTES.buffer);
+      const stream = await files.read("idle.bin", { format: "stream", streamIdleTimeoutMs: 10_000 });
+      assert.deepEqual(await bytesOfStream(stream), BYTES);
+      const whole = await files.read("idle.bin", { format: "bytes", gzip: true, requestTimeoutMs: 30_000 });
+      assert.deepEqual(whole, BYTES);
+    },
+    "every call takes a user": async ({ files }) => {
+      const user = "root";
+      await files.write("as-root/f", "x", { user });
+      assert.equal(await files.exists("as-root/f", { user }), true);
+      assert.equal(await files.exists("as-root/f"), false);
+      assert.deepEqual(
+        (await files.list("as-root", { user })).map(({ path, owner }) => [path, owner]),
+        [["/root/as-root/f", "root"]],
+      );
+      assert.equal(await files.makeDir("as-root/d", { user }), true);
+      assert.equal((await files.getInfo("as-root/d", { user })).owner, "root");
+      assert.equal((await files.rename("as-root/f", "as-root/g", { user })).path, "/root/as-root/g");
+      assert.equal(new TextDecoder().decode(await files.read("as-root/g", { user, format: "bytes" })), "x");
+      await files.remove("as-root", { user });
+      assert.equal(await files.exists("/root/as-root"), false);
+    },
+    "every call takes a signal and a limit": async ({ files }) => {
+      await files.write("limited", "x", { requestTimeoutMs: 30_000 });
+      await files.list(".", { requestTimeoutMs: 30_000 });
+      for (const call of [
+        (signal) => files.read("limited", { signal }),
+        (signal) => files.write("limited", "y", { signal }),
+        (signal) => files.list(".", { signal }),
+        (signal) => files.exists("limited", { signal }),
+        (signal) => files.getInfo("limited", { signal }),
+        (signal) => files.makeDir("limited-dir", { signal }),
+        (signal) => files.rename("limited", "limited2", { signal }),
+        (signal) => files.remove("limited", { signal }),
+        (signal) => files.watchDir(".", () => undefined, { signal }),
+      ]) {
+        await assert.rejects(call(AbortSignal.abort()));
+      }
+      assert.equal(await files.read("limited"), "x");
+      assert.equal(await files.exists("limited-dir"), false);
+    },
     "read a missing file": ({ files }) => rejectsWith(files.read("missing"), "FileNotFoundError"),
     "read a directory": ({ files }) => rejectsWith(files.read("/home/user"), "InvalidArgumentError"),
     "getInfo, list and rename of something missing": async ({ files }) => {

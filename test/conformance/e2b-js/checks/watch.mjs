@@ -75,6 +75,30 @@ export const watch = {
       await files.write("watched/after.txt", "x");
       assert.deepEqual(events, []);
     },
+    "a timeout ends the watch with an error, none lets it go on": async ({ files }) => {
+      await files.makeDir("timed");
+      const exits = [];
+      await files.watchDir("timed", () => undefined, { timeoutMs: 300, onExit: (error) => void exits.push(error) });
+      await until(() => exits.length > 0, "onExit");
+      assert.deepEqual([exits.length, exits[0]?.name], [1, "TimeoutError"]);
+      await sees(files, "timed", { timeoutMs: 0 }, () => files.write("timed/f", "x"), { name: "f", type: FilesystemEventType.CREATE });
+    },
+    "as another user, and where network file systems are allowed": async ({ files }) => {
+      await files.makeDir("theirs", { user: "root" });
+      const options = { user: "root", allowNetworkMounts: true, recursive: true };
+      await sees(files, "theirs", options, () => files.write("/root/theirs/f", "x", { user: "root" }), {
+        name: "f",
+        type: FilesystemEventType.CREATE,
+      });
+    },
+    "a callback that fails ends the watch": async ({ files }) => {
+      await files.makeDir("failing");
+      const exits = [];
+      await files.watchDir("failing", () => Promise.reject(new Error("mine")), { onExit: (error) => void exits.push(error) });
+      await files.write("failing/f", "x");
+      await until(() => exits.length > 0, "onExit");
+      assert.equal(exits[0]?.message, "mine");
+    },
     "a missing path": ({ files }) =>
       rejectsWith(
         files.watchDir("missing", () => undefined),

@@ -56,6 +56,36 @@ async def check_write_many(flavor, sandbox):
     equal(await settle(sandbox.files.write_files([])), [])
 
 
+async def check_write_many_with_every_option(flavor, sandbox):
+    metadata = {"made": "together"}
+    for prefix, options in [("opt1", {"gzip": True}), ("opt2", {"use_octet_stream": True}), ("opt3", {"user": "root"})]:
+        home = "/root" if options.get("user") == "root" else "/home/user"
+        entries = [{"path": f"{prefix}/a", "data": "A"}, {"path": f"{prefix}/b", "data": io.BytesIO(BYTES)}]
+        infos = await settle(sandbox.files.write_files(entries, metadata=metadata, **options))
+        equal([(info.path, info.metadata) for info in infos], [(f"{home}/{prefix}/{name}", metadata) for name in "ab"])
+        equal(bytes(await settle(sandbox.files.read(f"{home}/{prefix}/b", format="bytes"))), BYTES)
+
+
+async def check_read_with_limits(flavor, sandbox):
+    await settle(sandbox.files.write("idle.bin", BYTES, request_timeout=30))
+    equal(await read_stream(flavor, sandbox, "idle.bin", stream_idle_timeout=10), BYTES)
+    equal(bytes(await settle(sandbox.files.read("idle.bin", format="bytes", gzip=True, request_timeout=30))), BYTES)
+
+
+async def check_every_call_takes_a_user(flavor, sandbox):
+    user = "root"
+    await settle(sandbox.files.write("as-root/f", "x", user=user))
+    equal(await settle(sandbox.files.exists("as-root/f", user=user)), True)
+    equal(await settle(sandbox.files.exists("as-root/f")), False)
+    equal([entry.owner for entry in await settle(sandbox.files.list("as-root", user=user))], ["root"])
+    equal(await settle(sandbox.files.make_dir("as-root/d", user=user)), True)
+    equal((await settle(sandbox.files.get_info("as-root/d", user=user))).owner, "root")
+    equal((await settle(sandbox.files.rename("as-root/f", "as-root/g", user=user))).path, "/root/as-root/g")
+    equal(await settle(sandbox.files.read("as-root/g", user=user)), "x")
+    await settle(sandbox.files.remove("as-root", user=user))
+    equal(await settle(sandbox.files.exists("/root/as-root")), False)
+
+
 async def check_write_as_root(flavor, sandbox):
     await settle(sandbox.files.write("mine.txt", "r", user="root"))
     info = await settle(sandbox.files.get_info("/root/mine.txt"))

@@ -53,6 +53,24 @@ async def check_recursive_with_entry(flavor, sandbox):
     await watch.stop()
 
 
+async def check_as_another_user_with_network_mounts_allowed(flavor, sandbox):
+    await settle(sandbox.files.make_dir("theirs", user="root"))
+    watch = await Watched(flavor, sandbox).start("theirs", user="root", allow_network_mounts=True)
+    await settle(sandbox.files.write("/root/theirs/f", "x", user="root"))
+    await watch.sees("f", FilesystemEventType.CREATE)
+    await watch.stop()
+
+
+async def check_a_timeout_ends_a_streamed_watch(flavor, sandbox):
+    if not flavor.is_async:
+        return
+    await settle(sandbox.files.make_dir("timed"))
+    exits = []
+    await Watched(flavor, sandbox).start("timed", timeout=0.3, on_exit=exits.append)
+    await until(lambda: exits, "on_exit")
+    equal([type(error).__name__ for error in exits], ["TimeoutException"])
+
+
 async def check_a_stopped_watch_is_gone(flavor, sandbox):
     if flavor.is_async:
         return
