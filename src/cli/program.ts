@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { VERSION } from "../shared/version.js";
 import { collectPair, parsePort, parseWholeNumber } from "./option-parsers.js";
+import { addTemplateCommands } from "./template-commands.js";
 
 export interface ProgramContext {
   /** Aborts when nobody reads stdout any more. */
@@ -101,5 +102,6 @@ export function buildProgram({ outputClosed, setExitCode }: ProgramContext): Com
     .option("--json", "print which ids were ended as JSON")
     .action(async (sandboxIds, options) => setExitCode(await (await import("./commands/kill.js")).runKillCommand(sandboxIds, options)));
 
+  addTemplateCommands(program, setExitCode);
   return program;
 }

@@ -1,16 +1,5 @@
 import { spawn } from "node:child_process";
-import {
-  chmodSync,
-  chownSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readlinkSync,
-  rmdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { InternalError } from "../../../errors/error-classes.js";
 import { ROOTFS_DIR } from "./bundle.js";
@@ -71,6 +60,14 @@ export function lowerOption(directory: string): string {
   return lowerLinks(directory).reverse().join(":");
 }
 
+/** Files that every sandbox gets anew from the platform or its daemon, below the root. */
+const FILES_OF_ONE_SANDBOX = [
+  "etc/hostname",
+  "etc/hosts",
+  "etc/apt/apt.conf.d/90agent-sandbox-egress",
+  "etc/sudoers.d/agent-sandbox-egress",
+];
+
 /**
  * Take the writable layer of a sandbox without processes for a layer of a template: the files that every sandbox gets anew are left out.
  *
@@ -78,13 +75,23 @@ export function lowerOption(directory: string): string {
  */
 export function cleanUpper(directory: string): boolean {
   const upper = join(directory, "upper");
-  const etc = join(upper, "etc");
-  // The guest may have put a link in the place of the directory.
-  if (lstatSync(etc, { throwIfNoEntry: false })?.isDirectory()) {
-    for (const name of ["hostname", "hosts"]) rmSync(join(etc, name), { recursive: true, force: true });
-    if (readdirSync(etc).length === 0) rmdirSync(etc);
+  for (const file of FILES_OF_ONE_SANDBOX) {
+    const names = file.split("/");
+    const parents = names.slice(0, -1).map((_, index) => join(upper, ...names.slice(0, index + 1)));
+    // The guest may have put a link in the place of a directory.
+    if (!parents.every((parent) => lstatSync(parent, { throwIfNoEntry: false })?.isDirectory())) continue;
+    rmSync(join(upper, file), { recursive: true, force: true });
   }
-  return readdirSync(upper).length > 0;
+  return hasOtherEntries(upper, "");
+}
+
+/** Directories that hold only {@link FILES_OF_ONE_SANDBOX} are in every writable layer, whether anything was changed or not. */
+function hasOtherEntries(upper: string, directory: string): boolean {
+  return readdirSync(join(upper, directory), { withFileTypes: true }).some((entry) => {
+    const path = directory === "" ? entry.name : `${directory}/${entry.name}`;
+    const isExpected = entry.isDirectory() && FILES_OF_ONE_SANDBOX.some((file) => file.startsWith(`${path}/`));
+    return !isExpected || hasOtherEntries(upper, path);
+  });
 }
 
 function lowerLinks(directory: string): string[] {

@@ -1,0 +1,48 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { InvalidArgumentError, type LogEntry, NotFoundError, Template } from "../../index.js";
+import { EXIT, type ExitCode } from "../exit-code.js";
+import { writeErr, writeJson, writeOut } from "../output.js";
+import { readTemplateYaml, TEMPLATE_FILE } from "../template-yaml.js";
+
+export interface TemplateBuildCommandOptions {
+  readonly path: string;
+  readonly dockerfile?: string;
+  readonly cmd?: string;
+  readonly readyCmd?: string;
+  readonly cpuCount?: number;
+  readonly memoryMb?: number;
+  readonly tag?: readonly string[];
+  readonly buildArg?: Readonly<Record<string, string>>;
+  readonly cache: boolean;
+  readonly json?: boolean;
+}
+
+/** `abx template build`: an option counts before template.yaml, and that before the Dockerfile. */
+export async function runTemplateBuildCommand(name: string | undefined, options: TemplateBuildCommandOptions): Promise<ExitCode> {
+  const root = path.resolve(options.path);
+  const yaml = readTemplateYaml(path.join(root, TEMPLATE_FILE));
+  const wanted = name ?? yaml?.name;
+  if (wanted === undefined) throw new InvalidArgumentError(`give a name, or write one into ${path.join(root, TEMPLATE_FILE)}`);
+  const dockerfile = path.join(root, options.dockerfile ?? yaml?.dockerfile ?? "Dockerfile");
+  if (!existsSync(dockerfile)) throw new NotFoundError(`${dockerfile} does not exist; abx template init writes one`);
+
+  const template = Template({ fileContextPath: root }).fromDockerfile(dockerfile, options.buildArg ? { buildArgs: options.buildArg } : {});
+  if (yaml !== undefined) template.setEnvs(yaml.envs);
+  const startCommand = options.cmd ?? yaml?.startCommand;
+  const readyCommand = options.readyCmd ?? yaml?.readyCommand;
+  if (startCommand !== undefined) template.setStartCmd(startCommand);
+  if (readyCommand !== undefined) template.setReadyCmd(readyCommand);
+
+  const tags = options.tag ?? yaml?.tags ?? [];
+  const build = await Template.build(template, wanted, {
+    ...(tags.length > 0 && { tags }),
+    cpuCount: options.cpuCount ?? yaml?.cpuCount,
+    memoryMB: options.memoryMb ?? yaml?.memoryMB,
+    skipCache: !options.cache,
+    onBuildLogs: (entry: LogEntry) => void writeErr(`${entry.message}\n`),
+  });
+  if (options.json) await writeJson(build);
+  else await writeOut(`${build.templateId}\n`);
+  return EXIT.ok;
+}
