@@ -15,7 +15,7 @@ export interface ArchiveClient {
   write(path: string, archive: AsyncIterable<Uint8Array>, options: ArchiveCallOptions): Promise<void>;
 }
 
-/** Archives over the endpoints that only our daemon has. */
+/** Archives over the endpoints that only our daemon has; it says itself which 404 means a missing file. */
 export function createHttpArchives(http: DaemonHttp): ArchiveClient {
   return {
     async read(path, { user, ignore, ...call }) {
@@ -25,7 +25,6 @@ export function createHttpArchives(http: DaemonHttp): ArchiveClient {
         target: "/agentsandbox/files/pack",
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ path, ...(user !== undefined && { username: user }), ignore }),
-        notFound: "file_not_found",
         isIdempotent: true,
       });
       answer.deadline.stopTimer();
@@ -39,7 +38,6 @@ export function createHttpArchives(http: DaemonHttp): ArchiveClient {
         target: `/agentsandbox/files/unpack?${query}`,
         headers: { "content-type": "application/x-tar" },
         body: archive,
-        notFound: "file_not_found",
       });
       try {
         await answer.response.bytes();

@@ -14,17 +14,20 @@ import {
   SandboxError,
 } from "../../src/index.js";
 import { downloadDir, uploadDir } from "../../src/node/index.js";
+import { openPlatform, openSandboxParts, type SandboxParts } from "../../src/sandbox/open-sandbox.js";
 import { describeOnPlatform } from "../support/platform.js";
 
 describeOnPlatform("files of a sandbox", ({ apiUrl, sandboxUrl, apiKey }) => {
   const options: ConnectionOptions = { apiUrl, sandboxUrl, apiKey };
   let sandbox: Sandbox;
-  /** The same sandbox as a client of a server that is not ours sees it. */
-  let foreign: Sandbox;
+  /** The same sandbox for a client that does not know our daemon. */
+  let foreign: SandboxParts;
   let local: string;
   beforeAll(async () => {
     sandbox = await Sandbox.create("base", { ...options, timeoutMs: 300_000 });
-    foreign = await Sandbox.connect(sandbox.sandboxId, { ...options, encoding: "json" });
+    const platform = await openPlatform(options);
+    const access = await platform.lifecycle.connect(sandbox.sandboxId, undefined, {});
+    foreign = openSandboxParts(platform, { ...access, isBinary: false });
     local = await mkdtemp(join(tmpdir(), "contract-files-"));
   });
   afterAll(async () => {
