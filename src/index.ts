@@ -72,7 +72,8 @@ export {
 } from "./sandbox/files.js";
 export type { SandboxParts } from "./sandbox/open-sandbox.js";
 export { Paginator } from "./sandbox/paginator.js";
-export { Pty, type PtyConnectOptions, type PtyCreateOptions } from "./sandbox/pty.js";
+export { Pty, type PtyConnectOptions, type PtyCreateOptions, type PtyUrlOptions } from "./sandbox/pty.js";
+export { PtySession } from "./sandbox/pty-session.js";
 export {
   type FactoryThis,
   type FileUrlOptions,

@@ -86,6 +86,8 @@ export interface components {
             user?: string;
             /** @description Name by which `process.Process` finds it too. */
             tag?: string;
+            /** @description Chosen by the client, 16 to 64 characters of `[A-Za-z0-9_-]`. Makes the start repeatable: the same id with the same program opens the terminal of the first time, from the start of its output. It also selects the process in `agentsandbox.process.v1`. */
+            start_id?: string;
             /** @description Milliseconds until the daemon kills it. Absent, never. */
             timeout_ms?: number;
         };

@@ -1,4 +1,4 @@
-import { openHttpClient } from "#runtime";
+import { openHttpClient, openWebSockets } from "#runtime";
 import { VERSION } from "../shared/version.js";
 import type { Config, RequestOptions } from "../transport/config.js";
 import { DaemonHttp } from "../transport/daemon-http.js";
@@ -16,6 +16,7 @@ import { createProcessClient, type ProcessClient } from "./process-client.js";
 import { createResumableProcessClient, RESUMABLE_SERVICE } from "./resumable-process-client.js";
 import type { RouteGeneration } from "./route-memory.js";
 import { createTemplateClient, type TemplateClient } from "./template-client.js";
+import { createTerminalClient, TERMINAL_SERVICE, type TerminalClient } from "./terminal-client.js";
 import { createFileTransfer, type FileTransfer } from "./transfer.js";
 
 /** Port of the daemon inside every sandbox. */
@@ -76,6 +77,8 @@ export interface DaemonClients {
   isHealthy(options: RequestOptions): Promise<boolean>;
 }
 
+  /** `undefined` where the daemon is not ours. */
+  readonly terminals: TerminalClient | undefined;
 /** Open the clients of the daemon of one sandbox. Nothing is sent yet. */
 export function openDaemon(config: Config, access: SandboxAccess, pool: ConnectionPool): DaemonClients {
   const shared = {
@@ -106,6 +109,7 @@ export function openDaemon(config: Config, access: SandboxAccess, pool: Connecti
     isHealthy: (options) => http.isHealthy(options),
   };
 }
+    terminals: openTerminals(config, access, { ...shared, http }),
 
 function openProcesses(rpc: RpcClient, access: SandboxAccess, retries: number): ProcessClient {
   const shared = createProcessClient(rpc, retries);
@@ -117,6 +121,23 @@ function daemonUrl(config: Config, access: SandboxAccess): string {
   if (config.sandboxUrl !== undefined) return config.sandboxUrl;
   const domain = access.domain ?? config.domain;
   return SHARED_HOST_DOMAINS.includes(domain) ? `https://sandbox.${domain}` : `https://${toHost(DAEMON_PORT, access.sandboxId, domain)}`;
+}
+
+/** Terminals over WebSocket, where the daemon has them. A `fetch` of the user's is the only way out, so then there are none. */
+function openTerminals(
+  config: Config,
+  access: SandboxAccess,
+  shared: { readonly http: DaemonHttp; readonly baseUrl: string; readonly headers: Readonly<Record<string, string>> },
+): TerminalClient | undefined {
+  if (config.fetch !== undefined || !access.services.includes(TERMINAL_SERVICE)) return undefined;
+  const { protocol } = new URL(shared.baseUrl);
+  return createTerminalClient({
+    ...shared,
+    sockets: openWebSockets({ proxy: config.proxy }),
+    hostUrl: `${protocol}//${toHost(DAEMON_PORT, access.sandboxId, access.domain ?? config.domain)}`,
+    sandboxId: access.sandboxId,
+    requestTimeoutMs: config.requestTimeoutMs,
+  });
 }
 
 /** Host name of a port of a sandbox. */

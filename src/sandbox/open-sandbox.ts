@@ -41,13 +41,13 @@ export async function openTemplates(options: ConnectionOptions): Promise<Templat
 
 /** Build the namespaces of one sandbox. The only place where the layers are put together. */
 export function openSandboxParts(platform: Platform, access: SandboxAccess): SandboxParts {
-  const { processes, filesystem, transfer, archives, isHealthy } = openDaemon(platform.config, access, pool);
+  const { processes, terminals, filesystem, transfer, archives, isHealthy } = openDaemon(platform.config, access, pool);
   return {
     platform,
     access,
     files: new Files({ entries: filesystem, transfer, archives }, access.envdVersion),
     commands: new Commands(processes, access.envdVersion),
-    pty: new Pty(processes),
+    pty: new Pty({ processes, terminals }),
     isHealthy,
   };
 }

@@ -2,6 +2,8 @@ import type { ConfigFile } from "./config.js";
 import { readConfigFileFrom } from "./config-file-node.js";
 import type { HttpClient } from "./http.js";
 import { createNodeHttpClient } from "./http-node.js";
+import type { WebSocketOpener } from "./websocket.js";
+import { createNodeWebSocketOpener } from "./websocket-node.js";
 
 /** The HTTP client of Node: `node:http` with kept-alive connections. */
 export function openHttpClient(options: { readonly proxy?: string | undefined }): HttpClient {
@@ -16,4 +18,9 @@ export function readEnvironment(): Readonly<Record<string, string | undefined>> 
 /** The user's configuration file; empty when there is none. */
 export function readConfigFile(): ConfigFile {
   return readConfigFileFrom(process.env);
+}
+
+/** WebSockets over the package `ws`. */
+export function openWebSockets(options: { readonly proxy?: string | undefined }): WebSocketOpener {
+  return createNodeWebSocketOpener(options);
 }

@@ -2,6 +2,8 @@ import { InvalidArgumentError } from "../errors/error-classes.js";
 import type { ConfigFile } from "./config.js";
 import type { HttpClient } from "./http.js";
 import { createFetchClient } from "./http-fetch.js";
+import type { WebSocketOpener } from "./websocket.js";
+import { createWebSocketOpener } from "./websocket-web.js";
 
 /** The HTTP client of runtimes that are not Node: the global `fetch`, looked up at each call. */
 export function openHttpClient(options: { readonly proxy?: string | undefined }): HttpClient {
@@ -17,4 +19,9 @@ export function readEnvironment(): Readonly<Record<string, string | undefined>> 
 /** There is no configuration file. */
 export function readConfigFile(): ConfigFile {
   return {};
+}
+
+/** WebSockets over the global class. */
+export function openWebSockets(_options: { readonly proxy?: string | undefined }): WebSocketOpener {
+  return createWebSocketOpener();
 }

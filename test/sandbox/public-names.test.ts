@@ -25,7 +25,8 @@ it("TYP-04: arguments and results of the public methods can be named", () => {
   expectTypeOf<Parameters<sdk.Commands["start"]>[1]>().toEqualTypeOf<sdk.CommandStartOptions | undefined>();
   expectTypeOf<ReturnType<sdk.Commands["start"]>>().toEqualTypeOf<Promise<sdk.CommandHandle>>();
   expectTypeOf<ReturnType<sdk.Files["list"]>>().resolves.toEqualTypeOf<sdk.EntryInfo[]>();
-  expectTypeOf<ReturnType<sdk.Pty["create"]>>().resolves.toEqualTypeOf<sdk.CommandHandle>();
+  expectTypeOf<ReturnType<sdk.Pty["create"]>>().resolves.toEqualTypeOf<sdk.PtySession>();
+  expectTypeOf<sdk.PtySession>().toExtend<sdk.CommandHandle>();
   expectTypeOf<ReturnType<typeof sdk.Sandbox.list>>().toEqualTypeOf<sdk.SandboxPaginator>();
   class Mine extends sdk.Sandbox {
     readonly x = 1;

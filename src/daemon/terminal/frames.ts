@@ -50,7 +50,7 @@ export function parseTerminalStart(value: unknown): TerminalStart {
   const start = asObject(value, "start");
   const size = { cols: numberIn(start, "cols"), rows: numberIn(start, "rows") };
   assertTerminalSize(size);
-  const [cmd, cwd, user, tag] = ["cmd", "cwd", "user", "tag"].map((name) => optionalString(start, name));
+  const [cmd, cwd, user, tag, startId] = ["cmd", "cwd", "user", "tag", "start_id"].map((name) => optionalString(start, name));
   const timeoutMs = optionalInteger(start, "timeout_ms", 1, Number.MAX_SAFE_INTEGER);
   const args = start.args ?? undefined;
   if (args !== undefined && !(Array.isArray(args) && args.every((arg) => typeof arg === "string"))) {
@@ -68,6 +68,7 @@ export function parseTerminalStart(value: unknown): TerminalStart {
     ...(cwd !== undefined && { cwd }),
     ...(user !== undefined && { user }),
     ...(tag !== undefined && { tag }),
+    ...(startId !== undefined && { start_id: startId }),
     ...(timeoutMs !== undefined && { timeout_ms: timeoutMs }),
   };
 }

@@ -128,7 +128,7 @@ export class TerminalEndpoint {
   async #start(start: TerminalStart): Promise<ManagedProcess> {
     const { cols, rows, timeout_ms: timeoutMs } = start;
     return this.#processes.start({
-      startId: "",
+      startId: start.start_id ?? "",
       ...(start.cmd === undefined ? SHELL : { cmd: start.cmd, args: start.args ?? [] }),
       envs: start.envs ?? {},
       cwd: start.cwd,

@@ -18,7 +18,7 @@ export interface DaemonSandbox extends SandboxParts, AsyncDisposable {
 
 export interface DaemonSandboxOptions extends ConnectionOptions {
   readonly isBinary?: boolean;
-  /** Services beside the shared wire. @defaultValue none for whatever answers, `process.v1` for the real daemon */
+  /** Services beside the shared wire. @defaultValue none for whatever answers, all for the real daemon */
   readonly services?: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export async function openDaemonSandbox(options: DaemonSandboxOptions = {}): Pro
   await new Promise<void>((resolve) => daemon.server.listen(0, "127.0.0.1", resolve));
   const { port } = daemon.server.address() as AddressInfo;
   const baseUrl = `http://127.0.0.1:${port}`;
-  const parts = await openParts(baseUrl, { services: ["process.v1"], ...options });
+  const parts = await openParts(baseUrl, { services: ["process.v1", "pty.v1"], ...options });
   return {
     ...parts,
     home,
