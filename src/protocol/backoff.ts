@@ -14,7 +14,7 @@ export class Backoff {
   }
 }
 
-const FIRST_PAUSE_MS = 100;
+const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 2_000;
 
 /** Wait; rejects with the reason of `signal`. */

@@ -4,6 +4,11 @@ const MAX_REMEMBERED = 1024;
 export class InputLedger {
   readonly #outcomes = new Map<string, Promise<void>>();
 
+  /** Something was given under this id. */
+  knows(id: string): boolean {
+    return this.#outcomes.has(id);
+  }
+
   /** Run `give` unless it ran under this id before; either way settle as that run does. An empty id is never remembered. */
   once(id: string, give: () => Promise<void>): Promise<void> {
     const known = id === "" ? undefined : this.#outcomes.get(id);

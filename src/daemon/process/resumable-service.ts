@@ -37,7 +37,10 @@ export function createResumableService(registry: ProcessRegistry, state: DaemonS
 
     async sendInput(request) {
       assertRepeatId("input_id", request.inputId);
-      const process = registry.find(toSelector(request.process));
+      const selector = toSelector(request.process);
+      const recent = registry.findRecent(selector);
+      // The input may have been the last that the process needed, so a repetition can come after its end.
+      const process = recent.inputs.knows(request.inputId) ? recent : registry.find(selector);
       await process.inputs.once(request.inputId, () => giveInput(process, request));
       return { inputBytes: BigInt(process.inputBytes) };
     },
