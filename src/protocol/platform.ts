@@ -70,6 +70,8 @@ function openRest(config: Config, pool: ConnectionPool): RestClient {
 /** The clients of one daemon. */
 export interface DaemonClients {
   readonly processes: ProcessClient;
+  /** `undefined` where the daemon is not ours. */
+  readonly terminals: TerminalClient | undefined;
   readonly filesystem: FilesystemClient;
   readonly transfer: FileTransfer;
   readonly archives: ArchiveClient;
@@ -77,8 +79,6 @@ export interface DaemonClients {
   isHealthy(options: RequestOptions): Promise<boolean>;
 }
 
-  /** `undefined` where the daemon is not ours. */
-  readonly terminals: TerminalClient | undefined;
 /** Open the clients of the daemon of one sandbox. Nothing is sent yet. */
 export function openDaemon(config: Config, access: SandboxAccess, pool: ConnectionPool): DaemonClients {
   const shared = {
@@ -102,6 +102,7 @@ export function openDaemon(config: Config, access: SandboxAccess, pool: Connecti
   const filesystem = createFilesystemClient(rpc);
   return {
     processes,
+    terminals: openTerminals(config, access, { ...shared, http }),
     filesystem,
     transfer: createFileTransfer(http, access.envdVersion),
     // Only our daemon says that it is binary, and only it has endpoints for archives.
@@ -109,18 +110,10 @@ export function openDaemon(config: Config, access: SandboxAccess, pool: Connecti
     isHealthy: (options) => http.isHealthy(options),
   };
 }
-    terminals: openTerminals(config, access, { ...shared, http }),
 
 function openProcesses(rpc: RpcClient, access: SandboxAccess, retries: number): ProcessClient {
   const shared = createProcessClient(rpc, retries);
   return access.services.includes(RESUMABLE_SERVICE) ? createResumableProcessClient(rpc, shared) : shared;
-}
-
-/** Where the daemon of a sandbox answers. */
-function daemonUrl(config: Config, access: SandboxAccess): string {
-  if (config.sandboxUrl !== undefined) return config.sandboxUrl;
-  const domain = access.domain ?? config.domain;
-  return SHARED_HOST_DOMAINS.includes(domain) ? `https://sandbox.${domain}` : `https://${toHost(DAEMON_PORT, access.sandboxId, domain)}`;
 }
 
 /** Terminals over WebSocket, where the daemon has them. A `fetch` of the user's is the only way out, so then there are none. */
@@ -138,6 +131,13 @@ function openTerminals(
     sandboxId: access.sandboxId,
     requestTimeoutMs: config.requestTimeoutMs,
   });
+}
+
+/** Where the daemon of a sandbox answers. */
+function daemonUrl(config: Config, access: SandboxAccess): string {
+  if (config.sandboxUrl !== undefined) return config.sandboxUrl;
+  const domain = access.domain ?? config.domain;
+  return SHARED_HOST_DOMAINS.includes(domain) ? `https://sandbox.${domain}` : `https://${toHost(DAEMON_PORT, access.sandboxId, domain)}`;
 }
 
 /** Host name of a port of a sandbox. */
