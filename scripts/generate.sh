@@ -15,7 +15,7 @@ mkdir -p "$destination/gen/openapi"
 for document in openapi/*.yaml; do
   name=$(basename "$document" .yaml)
   # These serve nothing themselves; the others refer to them and their bundles contain what they use of them.
-  case "$name" in common | isolation | network | templates | volumes) continue ;; esac
+  case "$name" in common | isolation | network | records | templates | volumes) continue ;; esac
   bundle="$destination/gen/openapi/$name"
   # YAML for readers, JSON for the control plane, which validates requests and answers with it.
   redocly bundle "$document" --output "$bundle.yaml" 2>"$destination/gen/openapi/log" || { cat "$destination/gen/openapi/log" >&2; exit 1; }

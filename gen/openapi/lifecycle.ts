@@ -60,7 +60,7 @@ export interface paths {
         put?: never;
         /**
          * Create a sandbox
-         * @description Starts a sandbox from a template and answers when the daemon inside is ready: the first request to it works. Always secured: the daemon asks for `envdAccessToken`. The life starts at the answer; when it is over the sandbox is killed. A client that leaves earlier leaves no sandbox behind. Not safe to repeat after an unknown outcome: each success is one more sandbox.
+         * @description Starts a sandbox from a template and answers when the daemon inside is ready: the first request to it works. Always secured: the daemon asks for `envdAccessToken`. The life starts at the answer; when it is over the sandbox is killed, or paused with `autoPause`. A client that leaves earlier leaves no sandbox behind. Safe to repeat after an unknown outcome only with an `Idempotency-Key`.
          */
         post: operations["createSandboxV2"];
         delete?: never;
@@ -195,7 +195,7 @@ export interface paths {
         put?: never;
         /**
          * Set the rest of the life of a sandbox
-         * @description Moves the end to exactly the given time from now, nearer or further. 0 ends the sandbox at once.
+         * @description Moves the end to exactly the given time from now, nearer or further. 0 ends the sandbox at once, or pauses it, as its policy says.
          */
         post: operations["setSandboxTimeout"];
         delete?: never;
@@ -713,18 +713,288 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sandboxes/{sandboxID}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a sandbox
+         * @description With its memory every process stands still in place; without it the processes end and the files are kept. The open connections break, its hosts answer 502, and its time stands still. When it fails the sandbox runs on.
+         */
+        post: operations["pauseSandbox"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/{sandboxID}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a paused sandbox (older clients)
+         * @deprecated
+         * @description As `connectSandboxV2` for a paused sandbox; a running one is answered with 409.
+         */
+        post: operations["resumeSandbox"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/{sandboxID}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make copies of a running sandbox
+         * @description Each copy is a sandbox of its own with id, token and end of life; it has the template, metadata and environment of the source, which stands still while its files are copied once and then runs on. The copies start from those files; where `Agent-Sandbox-Fork-Memory` is `false` their processes are not those of the source. One failed copy does not undo the others.
+         */
+        post: operations["forkSandbox"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/{sandboxID}/snapshots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Keep the files of a running sandbox
+         * @description The sandbox stands still while what it wrote is copied, then runs on; its connections stay open. The snapshot is a template: its id is the `templateID` of a creation. It lives on when the sandbox ends.
+         */
+        post: operations["createSnapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/snapshots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List snapshots, page by page
+         * @description Newest first.
+         */
+        get: operations["listSnapshots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/{sandboxID}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read what a sandbox used over time
+         * @description One sample every 5 seconds while it runs, kept for 6 hours. A range without samples, also one before the sandbox existed, gives an empty list.
+         */
+        get: operations["getSandboxMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the newest sample of several sandboxes
+         * @description Sandboxes without a sample, and unknown ones, are left out.
+         */
+        get: operations["listSandboxesMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/{sandboxID}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read the log of a sandbox (older clients)
+         * @deprecated
+         * @description As `getSandboxLogsV2`, oldest first, in two forms.
+         */
+        get: operations["getSandboxLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/sandboxes/{sandboxID}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read the log of a sandbox
+         * @description What the platform did with the sandbox, what its daemon complained about, and processes that were killed for lack of memory. The newest 100000 lines of all sandboxes are kept.
+         */
+        get: operations["getSandboxLogsV2"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/{sandboxID}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Follow what happens to one sandbox
+         * @description An addition of this platform. The stream ends after the event that ends the sandbox.
+         */
+        get: operations["streamSandboxEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow what happens to all sandboxes
+         * @description An addition of this platform.
+         */
+        get: operations["streamEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * @description `running`: processes run and requests are answered. `paused`: kept aside; this platform pauses nothing yet.
+         * @description `running`: processes run and requests are answered. `paused`: kept aside until it is resumed.
          * @enum {string}
          */
         SandboxState: "running" | "paused";
         /** @description Whether a request to a paused sandbox wakes it. */
         AutoResume: {
-            /** @description True asks for a feature that is not served and is answered with 400. */
+            /** @description True wakes it on a request to any of its ports, for as long as its creation asked for. Not one that was paused without its memory. */
             enabled: boolean;
         };
         /** @description Identity tokens for the sandbox. Not served; must ask for none. */
@@ -755,12 +1025,12 @@ export interface components {
             /** @description Whether the sandbox may reach the public internet; true when left out. False denies everything that `network.allowOut` does not name. */
             allow_internet_access?: boolean;
             /**
-             * @description Pause instead of kill at the end of life. True is answered with 400, since pausing is not served.
+             * @description Pause instead of kill at the end of life.
              * @default false
              */
             autoPause?: boolean;
             /**
-             * @description Whether such a pause keeps the memory. False without `autoPause` is answered with 400.
+             * @description Whether such a pause keeps the memory. False without `autoPause`, or with `autoResume`, is answered with 400.
              * @default true
              */
             autoPauseMemory?: boolean;
@@ -801,6 +1071,7 @@ export interface components {
         ConnectSandbox: {
             /** @description Seconds of life from now, at least; 0 prolongs nothing. */
             timeout: number;
+            /** @default true */
             memory?: components["schemas"]["RestoreMemory"];
         };
         /** @description How long a sandbox should live at least. */
@@ -810,10 +1081,11 @@ export interface components {
              * @default 300
              */
             timeout?: number;
+            /** @default true */
             memory?: components["schemas"]["RestoreMemory"];
         };
         /**
-         * @description Whether a paused sandbox wakes with its memory. Without effect on a running one.
+         * @description False starts a paused sandbox anew from its files, whether its memory was kept or not. Without effect on a running one.
          * @default true
          */
         RestoreMemory: boolean;
@@ -864,12 +1136,12 @@ export interface components {
             clientID: string;
             /**
              * Format: date-time
-             * @description When it was ready.
+             * @description When it was ready, at its creation or its last resume.
              */
             startedAt: string;
             /**
              * Format: date-time
-             * @description When its life ends, unless it is prolonged.
+             * @description When its life ends, unless it is prolonged; for a paused one, when it was paused.
              */
             endAt: string;
             /** @description Number of CPUs it may use at most. */
@@ -906,6 +1178,11 @@ export interface components {
             domain?: string | null;
             network?: components["schemas"]["NetworkConfig"];
             lifecycle?: components["schemas"]["SandboxLifecycle"];
+            /**
+             * @description An addition of this platform. `live`: its processes run since its creation. `kept`: they stand still. `dropped`: it was paused with its files only. `lost`: they ended while it was paused, for example because the machine restarted. `rebooted`: it was started anew from its files.
+             * @enum {string}
+             */
+            memoryState?: "live" | "kept" | "dropped" | "lost" | "rebooted";
         };
         /**
          * @description Why an operation failed, for programs. One vocabulary for REST (`error_code`), for RPC (`agentsandbox.errors.v1.ErrorInfo.reason`) and for the error classes of the client. A few reasons arise only in the client (`connection`, `protocol`, `command_exit`).
@@ -1478,6 +1755,168 @@ export interface components {
             value: components["schemas"]["SecretValue"];
             metadata?: components["schemas"]["SecretMetadata"];
         };
+        /** @description How to pause. */
+        PauseRequest: {
+            /**
+             * @description False keeps only the files; a later resume starts the sandbox anew.
+             * @default true
+             */
+            memory?: boolean;
+        };
+        /** @description How to resume. */
+        ResumeRequest: {
+            /**
+             * @description Seconds of life from now.
+             * @default 15
+             */
+            timeout?: number;
+            /** @description Ignored; the sandbox keeps the policy that it was created with. */
+            autoPause?: boolean;
+            /** @default true */
+            memory?: components["schemas"]["RestoreMemory"];
+        };
+        /** @description Copies to make. */
+        ForkRequest: {
+            /**
+             * @description Seconds of life of each copy. Older clients send it always, so the default is that of a creation.
+             * @default 300
+             */
+            timeout?: number;
+            /**
+             * @description Number of copies.
+             * @default 1
+             */
+            count?: number;
+        };
+        /** @description A copy, or why there is none; exactly one of the two. */
+        ForkedSandbox: {
+            sandbox?: components["schemas"]["Sandbox"];
+            error?: components["schemas"]["Error"];
+        };
+        /** @description A snapshot to make. */
+        SnapshotRequest: {
+            /**
+             * @description Name, optionally followed by `:tag`; trimmed and lower-cased. Letters, digits, `-` and `_`. A snapshot that has the name and tag already loses them.
+             * @example with-tools
+             * @example with-tools:v2
+             */
+            name?: string;
+        };
+        /** @description A snapshot. */
+        SnapshotInfo: {
+            /** @description `<template id>:<tag>`, or `local/<name>:<tag>` when it has a name. Accepted wherever a template is. */
+            snapshotID: string;
+            /** @description `local/<name>` when it has a name, else empty. */
+            names: string[];
+        };
+        /** @description What a sandbox used at one moment. */
+        SandboxMetric: {
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            timestamp: string;
+            /**
+             * Format: int64
+             * @description When, seconds since 1970.
+             */
+            timestampUnix: number;
+            /** @description Number of CPUs it may use at most. */
+            cpuCount: number;
+            /** @description Share of those CPUs since the sample before, 0 to 100. */
+            cpuUsedPct: number;
+            /**
+             * Format: int64
+             * @description Bytes of memory beside the page cache.
+             */
+            memUsed: number;
+            /**
+             * Format: int64
+             * @description Its memory limit, bytes.
+             */
+            memTotal: number;
+            /**
+             * Format: int64
+             * @description Bytes of page cache.
+             */
+            memCache: number;
+            /**
+             * Format: int64
+             * @description Bytes that it wrote on the disk.
+             */
+            diskUsed: number;
+            /**
+             * Format: int64
+             * @description Bytes that it could write; without a limit those that the disk of the machine has free, and `diskUsed`.
+             */
+            diskTotal: number;
+        };
+        /** @description Newest samples. */
+        SandboxesMetrics: {
+            /** @description Samples by sandbox id. */
+            sandboxes: {
+                [key: string]: components["schemas"]["SandboxMetric"];
+            };
+        };
+        /** @description A line as older clients read it. */
+        SandboxLog: {
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            timestamp: string;
+            /** @description A JSON object with `level`, `logger`, `message` and the fields of the line. */
+            line: string;
+        };
+        /**
+         * @description How grave a line is.
+         * @enum {string}
+         */
+        SandboxLogLevel: "debug" | "info" | "warn" | "error";
+        /** @description A line. */
+        SandboxLogEntry: {
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            message: string;
+            level: components["schemas"]["SandboxLogLevel"];
+            /** @description Facts of the line; `logger` is the part of the platform that speaks, `event` the type of an event. */
+            fields: components["schemas"]["StringMap"];
+        };
+        /** @description Lines in both forms. */
+        SandboxLogs: {
+            /** @description The lines as JSON texts. */
+            logs: components["schemas"]["SandboxLog"][];
+            /** @description The same lines. */
+            logEntries: components["schemas"]["SandboxLogEntry"][];
+        };
+        /** @description Lines. */
+        SandboxLogsV2: {
+            /** @description The lines. */
+            logs: components["schemas"]["SandboxLogEntry"][];
+        };
+        /** @description Something that happened to a sandbox. */
+        SandboxEvent: {
+            /** @description The sandbox. */
+            sandboxID: string;
+            /**
+             * @description `created`; `paused`; `resumed`, whose field `memory` is `live`, `rebooted` or `lost`; `snapshotted`, with `snapshotId`; `forked`, with `forkId`; `oom`, the kernel killed processes for lack of memory; and the last one of each sandbox, `killed` by a call, `expired` at its end of life, or `died` by itself, with `reason`.
+             * @enum {string}
+             */
+            type: "created" | "paused" | "resumed" | "snapshotted" | "forked" | "oom" | "killed" | "expired" | "died";
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            timestamp: string;
+            /** @description The same in words. */
+            message: string;
+            /** @description Facts of the event. */
+            fields: components["schemas"]["StringMap"];
+        };
     };
     responses: {
         /** @description The request breaks a rule of this document; the message names the field, its value and the rule. Nothing was changed. */
@@ -1608,8 +2047,19 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The disk has no room for this; nothing was changed. `error_code` is `not_enough_space`. */
+        NotEnoughSpace: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
     };
     parameters: {
+        /** @description Makes a creation safe to repeat: for 24 hours a request with the same key and body gets the sandbox of the first one, also one that arrives while the first is under way. Another body with the same key is answered with 409, and so is a repetition after the sandbox ended. A creation that failed leaves its key free. */
+        IdempotencyKey: string;
         /**
          * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
          * @example i0a1b2c3d4e5f6g7h8i9j
@@ -1685,7 +2135,10 @@ export interface operations {
     createSandbox: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes a creation safe to repeat: for 24 hours a request with the same key and body gets the sandbox of the first one, also one that arrives while the first is under way. Another body with the same key is answered with 409, and so is a repetition after the sandbox ended. A creation that failed leaves its key free. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1766,7 +2219,10 @@ export interface operations {
     createSandboxV2: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes a creation safe to repeat: for 24 hours a request with the same key and body gets the sandbox of the first one, also one that arrives while the first is under way. Another body with the same key is answered with 409, and so is a repetition after the sandbox ended. A creation that failed leaves its key free. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1919,6 +2375,16 @@ export interface operations {
                     "application/json": components["schemas"]["Sandbox"];
                 };
             };
+            /** @description It was paused and runs again; its life is the given one from now. */
+            201: {
+                headers: {
+                    "Agent-Sandbox-Encoding": components["headers"]["Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sandbox"];
+                };
+            };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["SandboxNotFound"];
@@ -1955,6 +2421,16 @@ export interface operations {
                 headers: {
                     "Agent-Sandbox-Encoding": components["headers"]["Encoding"];
                     "Agent-Sandbox-Services": components["headers"]["Services"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sandbox"];
+                };
+            };
+            /** @description It was paused and runs again; its life is the given one from now. */
+            201: {
+                headers: {
+                    "Agent-Sandbox-Encoding": components["headers"]["Encoding"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2917,6 +3393,404 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["SecretNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    pauseSandbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PauseRequest"];
+            };
+        };
+        responses: {
+            /** @description It is paused. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["SandboxNotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["ServiceBusy"];
+        };
+    };
+    resumeSandbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ResumeRequest"];
+            };
+        };
+        responses: {
+            /** @description It runs again. */
+            201: {
+                headers: {
+                    "Agent-Sandbox-Encoding": components["headers"]["Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sandbox"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["SandboxNotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["ServiceBusy"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    forkSandbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ForkRequest"];
+            };
+        };
+        responses: {
+            /** @description The copies, as many as were asked for. */
+            201: {
+                headers: {
+                    "Agent-Sandbox-Encoding": components["headers"]["Encoding"];
+                    /** @description Whether the copies have the memory of the source. This platform copies files only. */
+                    "Agent-Sandbox-Fork-Memory"?: "true" | "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ForkedSandbox"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["SandboxNotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["ServiceBusy"];
+            507: components["responses"]["NotEnoughSpace"];
+        };
+    };
+    createSnapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SnapshotRequest"];
+            };
+        };
+        responses: {
+            /** @description The snapshot. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotInfo"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["SandboxNotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["ServiceBusy"];
+            507: components["responses"]["NotEnoughSpace"];
+        };
+    };
+    listSnapshots: {
+        parameters: {
+            query?: {
+                /** @description Only snapshots of this sandbox, which may be gone. */
+                sandboxID?: string;
+                /** @description Only the snapshots with this name or id, optionally followed by `:tag`. */
+                name?: string;
+                /** @description Snapshots per page. */
+                limit?: number;
+                /** @description Token of `X-Next-Token`, with the same filters. */
+                nextToken?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    /** @description Token of the next page; absent on the last page. */
+                    "X-Next-Token"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotInfo"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    getSandboxMetrics: {
+        parameters: {
+            query?: {
+                /** @description Only samples from this time on. */
+                start?: number;
+                /** @description Only samples up to this time. Before `start` is answered with 400. */
+                end?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The samples, oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxMetric"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["SandboxNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    listSandboxesMetrics: {
+        parameters: {
+            query: {
+                /** @description Ids, joined by commas. */
+                sandbox_ids: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The newest samples. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxesMetrics"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    getSandboxLogs: {
+        parameters: {
+            query?: {
+                /** @description Only lines from this time on. */
+                start?: number;
+                /** @description Lines at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lines. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxLogs"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["SandboxNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    getSandboxLogsV2: {
+        parameters: {
+            query?: {
+                /** @description Lines from this time on; up to it when `direction` is `backward`. */
+                cursor?: number;
+                /** @description Lines at most. */
+                limit?: number;
+                /** @description Order of the lines. */
+                direction?: "forward" | "backward";
+                /** @description Only lines of at least this level. */
+                level?: components["schemas"]["SandboxLogLevel"];
+                /** @description Only lines whose message has this text in it, in upper or lower case. */
+                search?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lines. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxLogsV2"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["SandboxNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    streamSandboxEvents: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Begin after this event; what is older than the kept history is left out. Without it the stream begins now. */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /**
+                 * @description Id of the sandbox. Lower-case letters and digits; the older form `<id>-<client id>` is accepted and cut at the dash. Anything else is answered with 400.
+                 * @example i0a1b2c3d4e5f6g7h8i9j
+                 */
+                sandboxID: components["parameters"]["SandboxId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events as they happen, until the client leaves. Each has a line `id`, a line `event` with its type and a line `data` with a `SandboxEvent`. A comment line every 15 seconds keeps the connection open. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["SandboxNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    streamEvents: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Begin after this event; what is older than the kept history is left out. Without it the stream begins now. */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events as they happen, until the client leaves. Each has a line `id`, a line `event` with its type and a line `data` with a `SandboxEvent`. A comment line every 15 seconds keeps the connection open. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
         };

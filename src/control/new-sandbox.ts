@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { DaemonInit } from "./daemon-client.js";
 import type { EgressSetup } from "./egress/egress-service.js";
 import type { NetworkConfig } from "./egress/network-config.js";
-import type { SandboxMount, SandboxRecord } from "./sandbox-record.js";
+import type { LifecyclePolicy, SandboxMount, SandboxRecord } from "./sandbox-record.js";
 import type { StartTemplate } from "./template-resolver.js";
 
 /** Wire version of the daemon that this platform puts into every sandbox. */
@@ -18,10 +18,11 @@ export interface NewSandbox {
   readonly allowInternetAccess: boolean | undefined;
   readonly mounts: readonly SandboxMount[];
   readonly network: NetworkConfig;
+  readonly policy: LifecyclePolicy;
 }
 
 /** The record of a sandbox that is about to start. */
-export function createRecord(id: string, request: NewSandbox, template: StartTemplate): SandboxRecord {
+export function createRecord(id: string, request: NewSandbox, template: StartTemplate, bootId: string): SandboxRecord {
   const now = new Date();
   return {
     id,
@@ -32,9 +33,12 @@ export function createRecord(id: string, request: NewSandbox, template: StartTem
     startedAt: now,
     endAt: new Date(now.getTime() + request.timeoutMs),
     createdTimeoutMs: request.timeoutMs,
-    onTimeout: "kill",
+    policy: request.policy,
+    memory: "live",
+    bootId,
     metadata: request.metadata,
     envs: { ...template.start?.envs, ...request.envs },
+    start: template.start,
     accessToken: request.isSecure ? randomBytes(32).toString("hex") : undefined,
     allowInternetAccess: request.allowInternetAccess,
     network: request.network,
@@ -46,9 +50,15 @@ export function createRecord(id: string, request: NewSandbox, template: StartTem
   };
 }
 
+/** A creation that gives a sandbox as another one was asked for, from other files. */
+export function copyOf(record: SandboxRecord, template: string, timeoutMs: number): NewSandbox {
+  const { metadata, envs, allowInternetAccess, network, mounts, policy } = record;
+  return { template, timeoutMs, isSecure: record.accessToken !== undefined, metadata, envs, allowInternetAccess, network, mounts, policy };
+}
+
 /** What the daemon of a sandbox has to know. A daemon that was told user and directory once keeps them. */
-export function toDaemonInit(record: SandboxRecord, egress: EgressSetup | undefined, template?: StartTemplate): DaemonInit {
-  const { user, workdir } = template?.start ?? {};
+export function toDaemonInit(record: SandboxRecord, egress: EgressSetup | undefined): DaemonInit {
+  const { user, workdir } = record.start ?? {};
   return {
     ...(user !== undefined && { defaultUser: user }),
     ...(workdir !== undefined && { defaultWorkdir: workdir }),

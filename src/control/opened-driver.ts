@@ -28,6 +28,11 @@ export class OpenedDriver {
     return this.#driver.isolation(id);
   }
 
+  async usage(...args: Parameters<Driver["usage"]>): ReturnType<Driver["usage"]> {
+    await this.#open();
+    return this.#driver.usage(...args);
+  }
+
   async close(): Promise<void> {
     await this.#driver.close();
   }

@@ -12,6 +12,8 @@ export interface PlatformPaths {
   readonly runDir: string;
   /** `<templateId>/<buildId>/` with `rootfs/` and `template.json`. */
   readonly templatesDir: string;
+  /** `<snapshotId>/` with `template.json` and what a sandbox had written. */
+  readonly snapshotsDir: string;
   /** `<sandboxId>/` with the writable layer and the OCI bundle. */
   readonly sandboxesDir: string;
   /** `<volumeId>/` with what guests keep there. */
@@ -40,6 +42,7 @@ export function resolvePaths(user: Partial<PlatformUser> = {}): PlatformPaths {
     dataDir,
     runDir,
     templatesDir: join(dataDir, "templates"),
+    snapshotsDir: join(dataDir, "snapshots"),
     sandboxesDir: join(dataDir, "sandboxes"),
     volumesDir: join(dataDir, "volumes"),
     runtimeDir: join(dataDir, "runtime"),
@@ -61,7 +64,8 @@ export function resolvePaths(user: Partial<PlatformUser> = {}): PlatformPaths {
  * @throws {@link FailedPreconditionError} one of the roots belongs to another user.
  */
 export function preparePaths(paths: PlatformPaths): void {
-  for (const directory of [paths.dataDir, paths.templatesDir, paths.sandboxesDir, paths.runtimeDir]) ensureDirectory(directory, 0o711);
+  for (const directory of [paths.dataDir, paths.templatesDir, paths.snapshotsDir, paths.sandboxesDir, paths.runtimeDir])
+    ensureDirectory(directory, 0o711);
   for (const directory of [paths.runDir, paths.socketsDir]) ensureDirectory(directory, 0o700);
 }
 

@@ -2,7 +2,9 @@ import { rmSync } from "node:fs";
 import { ServiceBusyError } from "../errors/error-classes.js";
 import type { PlatformFile } from "../shared/platform-dirs.js";
 import { VERSION } from "../shared/version.js";
+import { readBootId } from "./boot-id.js";
 import { CleanupStack } from "./cleanup-stack.js";
+import { Creations } from "./creations.js";
 import type { Driver } from "./drivers/driver.js";
 import { findIdRange } from "./drivers/oci/id-range.js";
 import { EdgeProxy } from "./edge/edge-proxy.js";
@@ -12,6 +14,7 @@ import { HostProxies } from "./egress/host-proxy.js";
 import { ownAddresses } from "./egress/special-addresses.js";
 import { IdleWatch } from "./idle-watch.js";
 import { acquireInstanceLock } from "./instance-lock.js";
+import { Journal } from "./journal.js";
 import { type Logger, messageOf } from "./logger.js";
 import { OpenedDriver } from "./opened-driver.js";
 import { type PlatformPaths, preparePaths } from "./paths.js";
@@ -19,12 +22,16 @@ import { loadPlatformKey } from "./platform-key.js";
 import { PlatformServer } from "./platform-server.js";
 import { WarmPool } from "./pool.js";
 import { writePrivateFile } from "./private-file.js";
+import { MetricsSampler } from "./records/metrics-sampler.js";
+import { MetricsStore } from "./records/metrics-store.js";
 import { createHandlers } from "./rest/handlers.js";
 import { RestServer } from "./rest/rest-server.js";
 import { Sandboxes } from "./sandboxes.js";
 import { loadPlatformSecret } from "./secrets/platform-secret.js";
 import { SecretBox } from "./secrets/secret-box.js";
 import { Secrets } from "./secrets/secrets.js";
+import { SnapshotStore } from "./snapshots/snapshot-store.js";
+import { Snapshots } from "./snapshots/snapshots.js";
 import { Store } from "./store.js";
 import type { TemplateResolver } from "./template-resolver.js";
 import type { BuildNetwork } from "./templates/build-sandbox.js";
@@ -83,7 +90,7 @@ const FALLBACK_ID_BASE = 100_000;
  * @throws {@link AlreadyExistsError} one runs already; {@link FailedPreconditionError} the port is taken.
  */
 export async function openPlatform(parts: PlatformParts, settings: PlatformSettings): Promise<Platform> {
-  const { paths, templates, templateStore, logger } = parts;
+  const { paths, templateStore, logger } = parts;
   preparePaths(paths);
   // What was acquired is given back in the reverse order, whether the start fails half-way or the platform stops.
   const cleanup = new CleanupStack();
@@ -108,6 +115,17 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
 
     const driver = new OpenedDriver(parts.driver);
     cleanup.defer(() => driver.close());
+    const journal = new Journal(store.database);
+    const snapshots = new Snapshots({
+      store: new SnapshotStore(store.database),
+      driver,
+      journal,
+      snapshotsDir: paths.snapshotsDir,
+      templates: parts.templates,
+      templateLayers: () => templateStore.layersInUse(),
+    });
+    // A snapshot is accepted wherever a template is.
+    const templates: TemplateResolver = snapshots;
     const pool: WarmPool = new WarmPool({
       driver,
       templates,
@@ -137,17 +155,29 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
       mountedIds: () => new Set(store.all().flatMap(({ mounts }) => mounts.flatMap(({ volume }) => volume?.id ?? []))),
     });
     await volumes.recover();
-    const sandboxes = new Sandboxes({ store, driver, templates, pool, builds, egress, logger, maxSandboxes: settings.maxSandboxes });
+    const { maxSandboxes } = settings;
+    const bootId = readBootId();
+    const sandboxes = new Sandboxes({ store, driver, templates, pool, builds, egress, journal, logger, maxSandboxes, bootId });
     cleanup.defer(() => sandboxes.close());
     await adoptOrLeave(sandboxes, logger);
+
+    const metrics = new MetricsStore(store.database);
+    const sampler = new MetricsSampler({
+      driver,
+      metrics,
+      journal,
+      logger,
+      running: () => sandboxes.running().map(({ link }) => sandboxes.get(link.sandboxId)),
+      sandboxesDir: paths.sandboxesDir,
+    });
+    cleanup.defer(() => sampler.close());
+    sampler.start();
 
     let port = settings.port;
     const handlers = createHandlers({
       sandboxes,
-      templates,
       egress,
       secrets,
-      domain: () => `${settings.domain}:${port}`,
       builds,
       isolation: (id) => driver.isolation(id),
       volumes,
@@ -156,6 +186,12 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
       catalog: new TemplateCatalog(templateStore, store.builds),
       store: templateStore,
       table: store.builds,
+      creations: new Creations(store.database, sandboxes),
+      templates,
+      snapshots,
+      metrics,
+      journal,
+      domain: () => `${settings.domain}:${port}`,
     });
     const rest = new RestServer({ handlers, apiKey, logger, checkAnswers: settings.checkAnswers });
     const edge = new EdgeProxy(sandboxes);
@@ -189,7 +225,7 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
       },
     );
     cleanup.defer(() => idle.close());
-    const reaper = setInterval(() => reap(sandboxes, logger), REAP_INTERVAL_MS).unref();
+    const reaper = setInterval(() => reap(sandboxes, snapshots, logger), REAP_INTERVAL_MS).unref();
     cleanup.defer(() => clearInterval(reaper));
 
     const info = { version: VERSION, pid: process.pid, port, url: `http://127.0.0.1:${port}`, apiKey, startedAt: new Date().toISOString() };
@@ -223,8 +259,12 @@ async function adoptOrLeave(sandboxes: Sandboxes, logger: Logger): Promise<void>
   }
 }
 
-function reap(sandboxes: Sandboxes, logger: Logger): void {
-  sandboxes.reap().catch((error: unknown) => {
+function reap(sandboxes: Sandboxes, snapshots: Snapshots, logger: Logger): void {
+  const work = async () => {
+    await sandboxes.reap();
+    await snapshots.sweep();
+  };
+  work().catch((error: unknown) => {
     if (!(error instanceof ServiceBusyError)) logger.warn("reaper.failed", { message: messageOf(error) });
   });
 }

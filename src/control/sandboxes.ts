@@ -1,107 +1,61 @@
-import { FailedPreconditionError, RateLimitError, ServiceBusyError } from "../errors/error-classes.js";
-import { initDaemon, isDaemonAlive } from "./daemon-client.js";
-import { DeadlineQueue } from "./deadline-queue.js";
-import type { Driver, Instance } from "./drivers/driver.js";
-import type { EgressService } from "./egress/egress-service.js";
-import type { EgressConfig, NetworkConfig } from "./egress/network-config.js";
-import { Lifeline } from "./lifeline.js";
-import { type Logger, messageOf } from "./logger.js";
-import { createRecord, type NewSandbox, toDaemonInit } from "./new-sandbox.js";
-import type { PoolEntry, WarmPool } from "./pool.js";
-import { createSandboxId } from "./sandbox-id.js";
-import { SandboxLink } from "./sandbox-link.js";
+import { ServiceBusyError } from "../errors/error-classes.js";
+import { Adoption } from "./adoption.js";
+import type { CapturedLayer } from "./drivers/driver.js";
+import type { EgressConfig } from "./egress/network-config.js";
+import { messageOf } from "./logger.js";
+import type { NewSandbox } from "./new-sandbox.js";
+import { Pauses, type WakeOptions } from "./pauses.js";
 import { type SandboxRecord, toEgressConfig } from "./sandbox-record.js";
-import { assertAllowed, type SandboxCall, verdictOf } from "./state-machine.js";
-import type { ListFilter, ListQuery, Store } from "./store.js";
-import type { StartTemplate, TemplateResolver } from "./template-resolver.js";
-import { startTemplatePrograms } from "./template-start.js";
+import { type EndCause, type LiveSandbox, type SandboxesParts, SandboxTable } from "./sandbox-table.js";
+import { Starts } from "./starts.js";
+import { PAUSED_STATES, RUNNING_STATES, type SandboxCall, throwConflict, throwNotFound, verdictOf } from "./state-machine.js";
+import type { ListFilter, ListQuery } from "./store.js";
 
-/** How long a daemon may take from its start to its first answer. */
-const INIT_TIMEOUT_MS = 15_000;
-const ADOPT_TIMEOUT_MS = 5_000;
-/** How long the programs of a template may take; less than clients wait for a creation. */
-const READY_TIMEOUT_MS = 50_000;
-
-/** When a caller that met the limit of sandboxes may try again. */
-const RETRY_AFTER_MS = 5_000;
-
-/** A running sandbox, as the edge needs it. */
-export interface LiveSandbox {
-  readonly link: SandboxLink;
-  readonly accessToken: string | undefined;
-  readonly network: NetworkConfig;
-  /** Token for ports that are not public. */
-  readonly trafficAccessToken: string | undefined;
-}
-
-export interface SandboxesParts {
-  readonly store: Store;
-  readonly driver: Pick<Driver, "create" | "list">;
-  readonly templates: TemplateResolver;
-  readonly pool: WarmPool;
-  /** Whose sandboxes are none of these. */
-  readonly builds: { owns(id: string): boolean };
-  /** Sandboxes that may exist at a time. */
-  readonly maxSandboxes: number;
-  readonly egress: EgressService;
-  readonly logger: Logger;
-}
-
-interface Live extends LiveSandbox {
-  readonly instance: Instance;
-  readonly lifeline: Lifeline;
-}
-
-/** Creates, finds, prolongs and ends sandboxes; the store says what there is, the driver what runs. */
+/** Creates, finds, prolongs, pauses and ends sandboxes; the store says what there is, the driver what runs. */
 export class Sandboxes {
   readonly #parts: SandboxesParts;
-  readonly #live = new Map<string, Live>();
-  readonly #starting = new Map<string, { readonly cancel: AbortController; readonly settled: Promise<unknown> }>();
-  readonly #deadlines = new DeadlineQueue((id) => this.#expire(id));
+  readonly #table: SandboxTable;
+  readonly #pauses: Pauses;
+  readonly #adoption: Adoption;
+  readonly #starts: Starts;
   #isClosing = false;
-  #isAdopted = false;
 
   constructor(parts: SandboxesParts) {
     this.#parts = parts;
+    this.#table = new SandboxTable(parts, {
+      onExpired: (id) => this.#quietly(id, this.#expire(id)),
+      onDied: (id) => this.#quietly(id, this.#bemoan(id)),
+    });
+    this.#starts = new Starts(parts, this.#table);
+    this.#pauses = new Pauses(parts, this.#table);
+    this.#adoption = new Adoption(parts, this.#table, (id) => this.#starts.owns(id) || parts.pool.owns(id) || parts.builds.owns(id));
   }
 
-  /** Sandboxes that exist or are being made. */
+  /** Sandboxes that run or are being made; paused ones need no platform. */
   get size(): number {
-    return this.#live.size + this.#starting.size;
+    return this.#table.liveCount + this.#starts.count;
   }
 
   /** Creations under way. */
   get startingCount(): number {
-    return this.#starting.size;
+    return this.#starts.count;
   }
 
   /** True while `id` belongs to a sandbox, whatever its state. */
   owns(id: string): boolean {
-    return this.#live.has(id) || this.#starting.has(id);
+    return this.#table.owns(id) || this.#starts.owns(id);
   }
 
   /**
    * Start a sandbox; resolves when its daemon has answered. Whatever fails, nothing is left behind.
    *
+   * @param onRunning is called in the moment in which the sandbox begins to exist for callers.
    * @throws {@link TemplateError} unknown template; {@link RateLimitError} too many sandboxes; {@link ServiceBusyError} the platform stops;
    * {@link TimeoutError} the daemon did not answer; `signal.reason` the caller left; errors of the driver.
    */
-  async create(request: NewSandbox, signal: AbortSignal): Promise<SandboxRecord> {
+  async create(request: NewSandbox, signal: AbortSignal, onRunning?: (record: SandboxRecord) => void): Promise<SandboxRecord> {
     if (this.#isClosing) throw new ServiceBusyError("the platform is stopping; start it again and repeat the call");
-    const template = this.#parts.templates.resolve(request.template);
-    signal.throwIfAborted();
-    this.#assertRoom();
-    // Nothing can be mounted into a sandbox that runs.
-    const pooled = request.mounts.length > 0 ? undefined : this.#parts.pool.take(template);
-    const id = pooled?.instance.id ?? createSandboxId();
-    const cancel = new AbortController();
-    const starting = this.#start(id, request, template, pooled, AbortSignal.any([signal, cancel.signal]));
-    this.#starting.set(id, { cancel, settled: starting.catch(() => undefined) });
-    try {
-      return await starting;
-    } finally {
-      this.#starting.delete(id);
-    }
+    return this.#starts.create(request, signal, onRunning);
   }
 
   /** One page. */
@@ -112,23 +66,37 @@ export class Sandboxes {
 
   /** Running sandboxes that match the filters, on all pages. */
   countRunning(filter: ListFilter): number {
-    return this.#parts.store.count({ ...filter, states: ["running"] });
+    return this.#parts.store.count({ ...filter, states: RUNNING_STATES });
   }
 
   /** @throws {@link SandboxNotFoundError} no such sandbox. */
   get(id: string): SandboxRecord {
-    return this.#allowed(id, "info");
+    const record = this.#parts.store.get(id);
+    return record !== undefined && verdictOf(record.state, "info") === "allow" ? record : throwNotFound(id);
   }
 
   /** The way into a running sandbox; `undefined` for every other one. */
   find(id: string): LiveSandbox | undefined {
-    const live = this.#live.get(id);
-    return live === undefined || live.link.isSevered ? undefined : live;
+    return this.#table.find(id);
   }
 
   /** Running sandboxes. */
   running(): readonly LiveSandbox[] {
-    return [...this.#live.values()].filter((live) => !live.link.isSevered);
+    return this.#table.all();
+  }
+
+  /** The way into a sandbox that {@link find} does not give: wakes a paused one that wants that. */
+  async wake(id: string): Promise<LiveSandbox | undefined> {
+    for (;;) {
+      const record = this.#parts.store.get(id);
+      if (record === undefined || !PAUSED_STATES.includes(record.state)) return this.find(id);
+      const change = this.#table.transitions.settled(id);
+      if (change === undefined) {
+        if (!record.policy.autoResume || record.memory === "dropped" || this.#isClosing) return undefined;
+        await this.#pauses.resume(record, { timeoutMs: record.createdTimeoutMs, wantsMemory: true, cause: "traffic" });
+      } else if (record.policy.autoResume || record.state === "resuming") await change;
+      else return undefined;
+    }
   }
 
   /**
@@ -137,226 +105,140 @@ export class Sandboxes {
    * @throws {@link SandboxNotFoundError} no such sandbox, or it is being killed already.
    */
   async kill(id: string): Promise<void> {
-    const starting = this.#starting.get(id);
-    if (starting !== undefined && verdictOf("starting", "kill") === "cancel") {
-      starting.cancel.abort(new FailedPreconditionError(`sandbox "${id}" was killed while it started`, { sandboxId: id }, "aborted"));
-      await starting.settled;
-      return;
-    }
-    this.#allowed(id, "kill");
+    if (verdictOf("starting", "kill") === "cancel" && (await this.#starts.cancel(id))) return;
     await this.#end(id, "killed");
   }
 
-  /** Move the end of life to exactly `timeoutMs` from now; 0 ends the sandbox. */
+  /** Move the end of life to exactly `timeoutMs` from now; 0 ends or pauses the sandbox as its policy says. */
   async setTimeout(id: string, timeoutMs: number): Promise<void> {
-    this.#allowed(id, "setTimeout");
-    if (timeoutMs === 0) await this.#end(id, "expired");
-    else this.#setEndAt(id, new Date(Date.now() + timeoutMs));
+    await this.#whenAllowed(id, "setTimeout", async () => {
+      if (timeoutMs > 0) this.#table.setEndAt(id, new Date(Date.now() + timeoutMs));
+    });
+    if (timeoutMs === 0) await this.#expire(id);
   }
 
-  /** Prolong the life to at least `timeoutMs` from now and describe the sandbox. */
-  connect(id: string, timeoutMs: number): SandboxRecord {
-    return this.#prolong(this.#allowed(id, "connect"), timeoutMs);
+  /** Prolong the life to at least `timeoutMs` from now and describe the sandbox; a paused one is resumed and lives that long. */
+  async connect(id: string, options: Omit<WakeOptions, "cause">): Promise<{ readonly record: SandboxRecord; readonly wasPaused: boolean }> {
+    return this.#whenAllowed(id, "connect", async (record) => {
+      if (record.state !== "paused") return { record: this.#prolong(record, options.timeoutMs), wasPaused: false };
+      return { record: await this.#resume(record, options), wasPaused: true };
+    });
+  }
+
+  /** Resume a paused sandbox. @throws {@link FailedPreconditionError} it runs. */
+  async resume(id: string, options: Omit<WakeOptions, "cause">): Promise<SandboxRecord> {
+    return this.#whenAllowed(id, "resume", (record) => this.#resume(record, options));
   }
 
   /** Prolong the life to at least `timeoutMs` from now. */
-  refresh(id: string, timeoutMs: number): void {
-    this.#prolong(this.#allowed(id, "refresh"), timeoutMs);
+  async refresh(id: string, timeoutMs: number): Promise<void> {
+    await this.#whenAllowed(id, "refresh", async (record) => this.#prolong(record, timeoutMs));
   }
 
   /** Replace the rules for outgoing traffic; what they do not allow any more is cut. */
   async updateNetwork(id: string, { allowInternetAccess, network }: EgressConfig): Promise<void> {
-    const record = this.#allowed(id, "updateNetwork");
-    const { allowPublicTraffic, maskRequestHost, httpsPorts } = record.network;
-    const kept = {
-      ...(allowPublicTraffic !== undefined && { allowPublicTraffic }),
-      ...(maskRequestHost !== undefined && { maskRequestHost }),
-      ...(httpsPorts !== undefined && { httpsPorts }),
-    };
-    const next = { ...record, allowInternetAccess, network: { ...network, ...kept } };
-    const { store, egress } = this.#parts;
-    store.setNetwork(id, next.network, allowInternetAccess);
-    egress.update(id, toEgressConfig(next));
-    const live = this.#live.get(id);
-    if (live !== undefined) await initDaemon(live.instance, this.#toInit(next), INIT_TIMEOUT_MS);
+    await this.#whenAllowed(id, "updateNetwork", async (record) => {
+      const { allowPublicTraffic, maskRequestHost, httpsPorts } = record.network;
+      const kept = {
+        ...(allowPublicTraffic !== undefined && { allowPublicTraffic }),
+        ...(maskRequestHost !== undefined && { maskRequestHost }),
+        ...(httpsPorts !== undefined && { httpsPorts }),
+      };
+      const next = { ...record, allowInternetAccess, network: { ...network, ...kept } };
+      this.#parts.store.setNetwork(id, next.network, allowInternetAccess);
+      this.#parts.egress.update(id, toEgressConfig(next));
+      const instance = this.#table.instanceOf(id);
+      if (instance !== undefined) await this.#table.init(next, instance);
+    });
   }
 
-  /** Take over the instances that an earlier platform left running, and bury the rest. */
-  async adopt(): Promise<void> {
-    const { store, driver, pool, builds } = this.#parts;
-    const left = new Map((await driver.list()).map((entry) => [entry.instance.id, entry]));
-    const records = new Map(store.all().map((record) => [record.id, record]));
-    const isOurs = (id: string) => this.owns(id) || pool.owns(id) || builds.owns(id);
-    await Promise.all(
-      [...left.values()]
-        .filter(({ instance }) => !isOurs(instance.id))
-        .map(({ instance, isRunning }) => this.#adoptOne(instance, isRunning, records.get(instance.id))),
+  /** Pause a running sandbox. @throws {@link FailedPreconditionError} it is paused; {@link ServiceBusyError} not at this moment. */
+  async pause(id: string, keepsMemory: boolean): Promise<void> {
+    await this.#whenAllowed(id, "pause", (record) => this.#pauses.pause(record, keepsMemory, "call"));
+  }
+
+  /**
+   * Copy what a running sandbox wrote into the new directory `target`; meanwhile its processes stand still.
+   *
+   * @throws {@link FailedPreconditionError} it does not run.
+   */
+  async capture(id: string, target: string): Promise<{ readonly record: SandboxRecord; readonly layer: CapturedLayer }> {
+    return this.#whenAllowed(id, "snapshot", (record) =>
+      this.#table.transitions.run(id, async () => {
+        this.#parts.store.setState(id, "snapshotting");
+        try {
+          const instance = this.#table.instanceOf(id);
+          if (instance === undefined) throwNotFound(id);
+          return { record, layer: await instance.capture(target) };
+        } finally {
+          this.#parts.store.setState(id, "running");
+        }
+      }),
     );
-    for (const id of records.keys()) if (!left.has(id) && !isOurs(id)) store.delete(id);
-    this.#isAdopted = true;
   }
 
-  /** Destroy what no record owns, try again what could not be destroyed before, and adopt where the start could not. */
-  async reap(): Promise<void> {
-    const { driver, pool, builds, logger } = this.#parts;
-    if (!this.#isAdopted) {
-      await this.adopt();
-      return;
-    }
-    for (const { instance } of await driver.list()) {
-      const live = this.#live.get(instance.id);
-      const { id } = instance;
-      if (live === undefined ? this.owns(id) || pool.owns(id) || builds.owns(id) : !live.link.isSevered) continue;
-      logger.warn("reaper.destroy", { sandboxId: instance.id });
-      await this.#buryOrLeave(instance);
-    }
+  /** Take over what an earlier platform left, and bury the rest. */
+  adopt(): Promise<void> {
+    return this.#adoption.adopt();
+  }
+
+  /** Destroy what nobody owns. */
+  reap(): Promise<void> {
+    return this.#adoption.reap();
   }
 
   /** Stop looking after sandboxes; they go on running for the next platform. Creations under way are undone. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    this.#deadlines.clear();
-    for (const { cancel } of this.#starting.values()) cancel.abort(new ServiceBusyError("the platform is stopping"));
-    await Promise.all([...this.#starting.values()].map(({ settled }) => settled));
-    for (const live of this.#live.values()) {
-      live.lifeline.close();
-      live.link.sever();
+    await this.#starts.close();
+    await this.#table.close();
+  }
+
+  /** Do what a call asks for, in the moment in which the state of the sandbox allows it. */
+  async #whenAllowed<T>(id: string, call: SandboxCall, action: (record: SandboxRecord) => Promise<T>): Promise<T> {
+    for (;;) {
+      const record = this.#parts.store.get(id);
+      const verdict = verdictOf(record?.state, call);
+      if (record === undefined || verdict === "absent") throwNotFound(id);
+      if (verdict === "allow") return action(record);
+      const change = verdict === "wait" ? this.#table.transitions.settled(id) : undefined;
+      if (change === undefined) throwConflict(id, record.state);
+      await change;
     }
   }
 
-  async #start(
-    id: string,
-    request: NewSandbox,
-    template: StartTemplate,
-    pooled: PoolEntry | undefined,
-    signal: AbortSignal,
-  ): Promise<SandboxRecord> {
-    const { store, driver, logger } = this.#parts;
-    const beganAt = performance.now();
-    const draft = createRecord(id, request, template);
-    store.insert(draft);
-    let instance = pooled?.instance;
-    try {
-      instance ??= await driver.create({ id, templateDir: template.dir, limits: template.limits, mounts: draft.mounts });
-      signal.throwIfAborted();
-      await initDaemon(instance, this.#toInit(draft, template), INIT_TIMEOUT_MS);
-      signal.throwIfAborted();
-      const startedAt = new Date();
-      const record: SandboxRecord = { ...draft, state: "running", startedAt, endAt: new Date(startedAt.getTime() + request.timeoutMs) };
-      store.setRunning(id, record.startedAt, record.endAt);
-      const { link, accessToken } = this.#goLive(record, instance, pooled);
-      // A ready command alone is for builds: it waits for what the start command runs.
-      if (template.start?.startCommand !== undefined) {
-        await startTemplatePrograms(link, template.start, { timeoutMs: READY_TIMEOUT_MS, signal, accessToken });
-      }
-      logger.info("sandbox.created", { sandboxId: id, isPooled: pooled !== undefined, ms: Math.round(performance.now() - beganAt) });
-      return record;
-    } catch (error) {
-      pooled?.lifeline.close();
-      pooled?.link.sever();
-      logger.warn("sandbox.create_failed", { sandboxId: id, message: messageOf(error) });
-      if (this.#live.has(id)) await this.#end(id, "could not start");
-      else if (instance === undefined) store.delete(id);
-      else await this.#buryOrLeave(instance);
-      throw error;
-    }
-  }
-
-  #goLive(record: SandboxRecord, instance: Instance, pooled?: PoolEntry): Live {
-    const onDead = () => {
-      this.#parts.logger.warn("sandbox.daemon_died", { sandboxId: record.id });
-      this.#endQuietly(record.id, "daemon died");
-    };
-    const lifeline = pooled?.lifeline ?? new Lifeline(instance, onDead);
-    lifeline.handOver(onDead);
-    const { accessToken, network, trafficAccessToken } = record;
-    const live = { instance, lifeline, link: pooled?.link ?? new SandboxLink(instance), accessToken, network, trafficAccessToken };
-    this.#live.set(record.id, live);
-    this.#parts.egress.open(live.link, toEgressConfig(record));
-    this.#deadlines.set(record.id, record.endAt);
-    return live;
-  }
-
-  async #adoptOne(instance: Instance, isRunning: boolean, record: SandboxRecord | undefined): Promise<void> {
-    const isWanted = isRunning && record?.state === "running" && record.endAt.getTime() > Date.now();
-    if (record !== undefined && isWanted && (await isDaemonAlive(instance, ADOPT_TIMEOUT_MS))) {
-      this.#goLive(record, instance);
-      this.#parts.logger.info("sandbox.adopted", { sandboxId: record.id });
-      return;
-    }
-    this.#parts.logger.info("sandbox.buried", { sandboxId: instance.id, hadRecord: record !== undefined });
-    await this.#buryOrLeave(instance);
-  }
-
-  #toInit(record: SandboxRecord, template?: StartTemplate) {
-    return toDaemonInit(record, this.#parts.egress.setupFor(record.id, toEgressConfig(record)), template);
-  }
-
-  /** @throws {@link RateLimitError} as many sandboxes as the platform may have exist. */
-  #assertRoom(): void {
-    const { maxSandboxes } = this.#parts;
-    if (this.size < maxSandboxes) return;
-    throw new RateLimitError(
-      `this platform has ${this.size} sandboxes and may have ${maxSandboxes}; end some, or start it with a larger AGENT_SANDBOX_MAX_SANDBOXES`,
-      { retryAfterMs: RETRY_AFTER_MS },
-    );
-  }
-
-  /** Record of a sandbox that allows `call`. */
-  #allowed(id: string, call: SandboxCall): SandboxRecord {
-    const record = this.#parts.store.get(id);
-    assertAllowed(id, record?.state, call);
-    // assertAllowed throws when there is no record.
-    return record as SandboxRecord;
+  async #resume(record: SandboxRecord, options: Omit<WakeOptions, "cause">): Promise<SandboxRecord> {
+    if (this.#isClosing) throw new ServiceBusyError("the platform is stopping; start it again and repeat the call");
+    return this.#pauses.resume(record, { ...options, cause: "connect" });
   }
 
   #prolong(record: SandboxRecord, timeoutMs: number): SandboxRecord {
     const endAt = new Date(Date.now() + timeoutMs);
     if (endAt <= record.endAt) return record;
-    this.#setEndAt(record.id, endAt);
+    this.#table.setEndAt(record.id, endAt);
     return { ...record, endAt };
   }
 
-  #setEndAt(id: string, endAt: Date): void {
-    this.#parts.store.setEndAt(id, endAt);
-    this.#deadlines.set(id, endAt);
+  async #end(id: string, cause: EndCause, fields?: Readonly<Record<string, string>>): Promise<void> {
+    await this.#whenAllowed(id, "kill", () => this.#table.end(id, cause, fields));
   }
 
-  #expire(id: string): void {
-    this.#endQuietly(id, "expired");
+  async #expire(id: string): Promise<void> {
+    const { policy } = this.get(id);
+    if (policy.onTimeout === "kill") await this.#end(id, "expired");
+    else await this.#whenAllowed(id, "pause", (record) => this.#pauses.pause(record, policy.keepsMemory, "timeout"));
   }
 
-  #endQuietly(id: string, cause: string): void {
-    this.#end(id, cause).catch((error: unknown) =>
-      this.#parts.logger.error("sandbox.end_failed", { sandboxId: id, message: messageOf(error) }),
-    );
+  /** A daemon that ended takes its sandbox along; the reason is told when it can be seen. */
+  async #bemoan(id: string): Promise<void> {
+    this.#parts.logger.warn("sandbox.daemon_died", { sandboxId: id });
+    const usage = await this.#parts.driver.usage([id], { withDisk: false }).catch(() => undefined);
+    const isOutOfMemory = (usage?.get(id)?.oomKills ?? 0) > 0;
+    if (isOutOfMemory) this.#parts.journal.tell(id, "oom", "the kernel killed a process: the memory limit of the sandbox was reached");
+    await this.#end(id, "died", { reason: isOutOfMemory ? "out_of_memory" : "daemon_ended" });
   }
 
-  /** From the first statement on nothing reaches the sandbox; resolves when nothing is left. */
-  async #end(id: string, cause: string): Promise<void> {
-    const live = this.#live.get(id);
-    if (live === undefined || live.link.isSevered) return;
-    this.#parts.store.setState(id, "killing");
-    this.#deadlines.delete(id);
-    live.lifeline.close();
-    live.link.sever();
-    this.#parts.logger.info("sandbox.ended", { sandboxId: id, cause });
-    await this.#bury(live.instance);
-  }
-
-  /** What cannot be destroyed now is left to the reaper. */
-  async #buryOrLeave(instance: Instance): Promise<void> {
-    try {
-      await this.#bury(instance);
-    } catch (error) {
-      this.#parts.logger.error("sandbox.destroy_failed", { sandboxId: instance.id, message: messageOf(error) });
-    }
-  }
-
-  /** A record outlives a destruction that failed, so that the reaper tries again. */
-  async #bury(instance: Instance): Promise<void> {
-    await instance.destroy();
-    this.#live.delete(instance.id);
-    this.#parts.store.delete(instance.id);
+  #quietly(id: string, work: Promise<void>): void {
+    work.catch((error: unknown) => this.#parts.logger.error("sandbox.end_failed", { sandboxId: id, message: messageOf(error) }));
   }
 }

@@ -65,6 +65,50 @@ const MIGRATIONS: readonly string[] = [
    ) STRICT;`,
   `ALTER TABLE sandboxes ADD COLUMN mounts TEXT NOT NULL DEFAULT '[]';
    ALTER TABLE sandboxes ADD COLUMN disk_bytes INTEGER;`,
+  `ALTER TABLE sandboxes ADD COLUMN keeps_memory INTEGER NOT NULL DEFAULT 1;
+   ALTER TABLE sandboxes ADD COLUMN auto_resume INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE sandboxes ADD COLUMN memory TEXT NOT NULL DEFAULT 'live';
+   ALTER TABLE sandboxes ADD COLUMN boot_id TEXT NOT NULL DEFAULT '';
+   ALTER TABLE sandboxes ADD COLUMN start TEXT;
+   CREATE TABLE creations (
+     key TEXT PRIMARY KEY,
+     request_hash TEXT NOT NULL,
+     sandbox_id TEXT NOT NULL,
+     created_at_ms INTEGER NOT NULL
+   ) STRICT;
+   CREATE TABLE journal (
+     seq INTEGER PRIMARY KEY AUTOINCREMENT,
+     sandbox_id TEXT NOT NULL,
+     at_ms INTEGER NOT NULL,
+     event TEXT,
+     level TEXT NOT NULL,
+     logger TEXT NOT NULL,
+     message TEXT NOT NULL,
+     fields TEXT NOT NULL
+   ) STRICT;
+   CREATE INDEX journal_by_sandbox ON journal (sandbox_id, at_ms, seq);
+   CREATE TABLE metrics (
+     sandbox_id TEXT NOT NULL,
+     at_ms INTEGER NOT NULL,
+     cpu_used_pct REAL NOT NULL,
+     mem_used INTEGER NOT NULL,
+     mem_cache INTEGER NOT NULL,
+     disk_used INTEGER NOT NULL,
+     disk_total INTEGER NOT NULL,
+     PRIMARY KEY (sandbox_id, at_ms)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE snapshots (
+     id TEXT PRIMARY KEY,
+     name TEXT,
+     tag TEXT NOT NULL,
+     sandbox_id TEXT NOT NULL,
+     template_id TEXT NOT NULL,
+     build_id TEXT NOT NULL,
+     created_at_ms INTEGER NOT NULL,
+     is_hidden INTEGER NOT NULL,
+     limits TEXT NOT NULL
+   ) STRICT;
+   CREATE INDEX snapshots_by_time ON snapshots (created_at_ms, id);`,
 ];
 
 /**

@@ -3,11 +3,12 @@ import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from "node:sqli
 import { AlreadyExistsError } from "../errors/error-classes.js";
 import type { NetworkConfig } from "./egress/network-config.js";
 import type { ListPosition } from "./list-cursor.js";
-import type { OnTimeout, SandboxMount, SandboxRecord } from "./sandbox-record.js";
+import type { MemoryState, OnTimeout, SandboxMount, SandboxRecord } from "./sandbox-record.js";
 import { SecretTable } from "./secrets/secret-table.js";
 import type { SandboxState } from "./state-machine.js";
 import { migrate } from "./store-schema.js";
 import { BuildTable } from "./templates/build-table.js";
+import type { TemplateStart } from "./templates/template-store.js";
 
 /** What the records of a list have in common. */
 export interface ListFilter {
@@ -36,6 +37,11 @@ export class Store {
   /** Builds of templates. */
   readonly builds: BuildTable;
 
+  /** The file, for the other tables of the platform. */
+  get database(): DatabaseSync {
+    return this.#database;
+  }
+
   /** @throws {@link AlreadyExistsError} another process has the file. */
   constructor(file: string) {
     this.#database = new DatabaseSync(file, { timeout: 0 });
@@ -59,12 +65,28 @@ export class Store {
     this.builds = new BuildTable(this.#database);
   }
 
+  /** Do several changes as one: all of them are kept, or none. */
+  atomically(change: () => void): void {
+    this.#database.exec("BEGIN");
+    try {
+      change();
+      this.#database.exec("COMMIT");
+    } catch (error) {
+      this.#database.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
   insert(record: SandboxRecord): void {
     this.#database
       .prepare(
-        `INSERT INTO sandboxes VALUES (:id, :templateId, :buildId, :alias, :state, :startedAt, :endAt, :createdTimeoutMs, :onTimeout,
-         :metadata, :envs, :accessToken, :allowInternetAccess, :memoryBytes, :cpuCount, :pidsMax, :diskSizeMb, :envdVersion,
-         :network, :trafficAccessToken, :mounts, :diskBytes)`,
+        `INSERT INTO sandboxes (id, template_id, build_id, alias, state, started_at_ms, end_at_ms, created_timeout_ms, on_timeout,
+         keeps_memory, auto_resume, memory, boot_id, metadata, envs, start, access_token, allow_internet_access, network,
+         traffic_access_token, memory_bytes, cpu_count, pids_max, disk_bytes, disk_size_mb, envd_version,
+         mounts)
+         VALUES (:id, :templateId, :buildId, :alias, :state, :startedAt, :endAt, :createdTimeoutMs, :onTimeout, :keepsMemory, :autoResume,
+         :memory, :bootId, :metadata, :envs, :start, :accessToken, :allowInternetAccess, :network, :trafficAccessToken, :memoryBytes,
+         :cpuCount, :pidsMax, :diskBytes, :diskSizeMb, :envdVersion, :mounts)`,
       )
       .run(toParameters(record));
   }
@@ -78,11 +100,18 @@ export class Store {
     this.#database.prepare("UPDATE sandboxes SET state = ? WHERE id = ?").run(state, id);
   }
 
-  /** Starting → running, with the times that count from now. */
-  setRunning(id: string, startedAt: Date, endAt: Date): void {
+  /** Starting or resuming → running, with the times that count from now. */
+  setRunning(record: Pick<SandboxRecord, "id" | "startedAt" | "endAt" | "memory" | "bootId">): void {
     this.#database
-      .prepare("UPDATE sandboxes SET state = 'running', started_at_ms = ?, end_at_ms = ? WHERE id = ?")
-      .run(startedAt.getTime(), endAt.getTime(), id);
+      .prepare("UPDATE sandboxes SET state = 'running', started_at_ms = ?, end_at_ms = ?, memory = ?, boot_id = ? WHERE id = ?")
+      .run(record.startedAt.getTime(), record.endAt.getTime(), record.memory, record.bootId, record.id);
+  }
+
+  /** Whatever it was → paused since `endAt`. */
+  setPaused(id: string, endAt: Date, memory: MemoryState): void {
+    this.#database
+      .prepare("UPDATE sandboxes SET state = 'paused', end_at_ms = ?, memory = ? WHERE id = ?")
+      .run(endAt.getTime(), memory, id);
   }
 
   setEndAt(id: string, endAt: Date): void {
@@ -148,14 +177,18 @@ function toConditions(filter: ListFilter): { readonly conditions: string[]; read
 }
 
 function toParameters(record: SandboxRecord): Record<string, SQLInputValue> {
-  const { limits, ...rest } = record;
+  const { limits, policy, ...rest } = record;
   return {
     ...rest,
+    onTimeout: policy.onTimeout,
+    keepsMemory: Number(policy.keepsMemory),
+    autoResume: Number(policy.autoResume),
     alias: record.alias ?? null,
     startedAt: record.startedAt.getTime(),
     endAt: record.endAt.getTime(),
     metadata: JSON.stringify(record.metadata),
     envs: JSON.stringify(record.envs),
+    start: record.start === undefined ? null : JSON.stringify(record.start),
     accessToken: record.accessToken ?? null,
     allowInternetAccess: toFlag(record.allowInternetAccess),
     network: JSON.stringify(record.network),
@@ -186,9 +219,16 @@ function fromRow(row: Row): SandboxRecord {
     startedAt: new Date(number("started_at_ms")),
     endAt: new Date(number("end_at_ms")),
     createdTimeoutMs: number("created_timeout_ms"),
-    onTimeout: text("on_timeout") as OnTimeout,
+    policy: {
+      onTimeout: text("on_timeout") as OnTimeout,
+      keepsMemory: number("keeps_memory") === 1,
+      autoResume: number("auto_resume") === 1,
+    },
+    memory: text("memory") as MemoryState,
+    bootId: text("boot_id"),
     metadata: JSON.parse(text("metadata")) as Record<string, string>,
     envs: JSON.parse(text("envs")) as Record<string, string>,
+    start: row.start === null ? undefined : (JSON.parse(text("start")) as TemplateStart),
     accessToken: optional("access_token"),
     allowInternetAccess: row.allow_internet_access === null ? undefined : row.allow_internet_access === 1,
     limits: {

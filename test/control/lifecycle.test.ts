@@ -60,8 +60,6 @@ describe("create", () => {
     [{ templateID: "base", timeout: 1.5 }, /timeout must be integer/],
     [{ templateID: 7 }, /templateID must be string/],
     [{}, /required property 'templateID'/],
-    [{ templateID: "base", autoPause: true }, /autoPause is not available/],
-    [{ templateID: "base", autoResume: { enabled: true } }, /autoResume is not available/],
     [{ templateID: "base", volumeMounts: [{ name: "a", path: "/a" }] }, /volumeMounts is not available/],
     [{ templateID: "base", mcp: { server: {} } }, /mcp is not available/],
     [{ templateID: "base", envVars: { "A=B": "c" } }, /must not be empty nor hold/],

@@ -57,6 +57,29 @@ export interface InstanceSpec {
   readonly templateDir: string;
   readonly limits: InstanceLimits;
   readonly mounts?: readonly InstanceMount[];
+  /** Start again from the files that {@link Instance.stop} or a reboot of the machine left of this id. @defaultValue false */
+  readonly isRestart?: boolean;
+}
+
+/** What an instance uses at this moment; counters are since its start. */
+export interface InstanceUsage {
+  readonly cpuSeconds: number;
+  /** Bytes of memory beside the page cache. */
+  readonly memoryBytes: number;
+  /** Bytes of page cache. */
+  readonly cacheBytes: number;
+  /** Bytes of its writable layer; `undefined` when it was not measured. */
+  readonly diskBytes: number | undefined;
+  /** Processes that the kernel killed because the memory limit was reached. */
+  readonly oomKills: number;
+}
+
+/** What {@link Instance.capture} copied. */
+export interface CapturedLayer {
+  /** Directories of all layers, lowest first; the copy is the last one, unless nothing was written. */
+  readonly layers: readonly string[];
+  /** Host id that owns the files of root. */
+  readonly hostIdBase: number;
 }
 
 /** A started container, by what survives a restart of the control plane: its id. */
@@ -75,6 +98,27 @@ export interface Instance {
    * False when nothing was written.
    */
   harvest(target: string): Promise<boolean>;
+  /** Let no process run until {@link thaw}; resolves when none does. Idempotent. */
+  freeze(): Promise<void>;
+  /** Let processes run again. False when there is none: its memory is gone. Idempotent. */
+  thaw(): Promise<boolean>;
+  /** Kill every process and keep the files, so that the same id can be started again. Idempotent. */
+  stop(): Promise<void>;
+  /**
+   * Copy what the instance wrote into the directory `target`, which must not exist yet; meanwhile its processes stand still, so that the
+   * copy is one moment. Resolves when they run again.
+   */
+  capture(target: string): Promise<CapturedLayer>;
+}
+
+/** An instance as {@link Driver.list} finds it. */
+export interface FoundInstance {
+  readonly instance: Instance;
+  readonly isRunning: boolean;
+  /** Its files are there, so it can be started again. */
+  readonly hasFiles: boolean;
+  /** Directories of the layers that it stands on. */
+  readonly layers: readonly string[];
 }
 
 /** Runs sandboxes on one kind of isolation. */
@@ -88,8 +132,10 @@ export interface Driver {
   open(): Promise<DriverCapabilities>;
   /** Resolves when the container runs; the daemon inside may still be starting. Leaves nothing behind when it rejects. */
   create(spec: InstanceSpec): Promise<Instance>;
-  /** Instances that an earlier control plane left: running ones to adopt, dead ones to destroy. */
-  list(): Promise<readonly { readonly instance: Instance; readonly isRunning: boolean }[]>;
+  /** Instances that an earlier control plane left: running ones to adopt, stopped ones to keep, dead ones to destroy. */
+  list(): Promise<readonly FoundInstance[]>;
+  /** Measure running instances; those that are gone are left out. Sizes on the disk take time and are asked for seldom. */
+  usage(ids: readonly string[], options: { readonly withDisk: boolean }): Promise<ReadonlyMap<string, InstanceUsage>>;
   /** Of an instance, or without an id of the next one. */
   isolation(id?: string): IsolationReport;
   /** Stop helper processes; running instances stay. */

@@ -1,3 +1,5 @@
+import { toErrorAnswer } from "../rest/json-answer.js";
+
 /** An answer of the edge itself, in place of the sandbox. */
 export interface EdgeAnswer {
   readonly status: number;
@@ -12,6 +14,12 @@ export function sandboxNotFound(sandboxId: string): EdgeAnswer {
 /** The sandbox lives and nothing listens on the port. Clients compare this text. */
 export function portNotOpen(sandboxId: string, port: number): EdgeAnswer {
   return { status: 502, body: { sandboxId, message: "The sandbox is running but port is not open", port, code: 502 } };
+}
+
+/** The sandbox is paused and could not be resumed for a request. */
+export function couldNotWake(sandboxId: string, error: unknown): EdgeAnswer {
+  const { status, body } = toErrorAnswer(error);
+  return { status, body: { sandboxId, ...body } };
 }
 
 /** The service behind a port ended the connection without an answer. */

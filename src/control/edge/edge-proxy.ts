@@ -2,9 +2,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { sendJsonOnSocket } from "../rest/json-answer.js";
 import type { SandboxLink } from "../sandbox-link.js";
-import type { LiveSandbox, Sandboxes } from "../sandboxes.js";
+import type { LiveSandbox } from "../sandbox-table.js";
+import type { Sandboxes } from "../sandboxes.js";
 import { forwardDownload, isBulkDownload } from "./bulk-download.js";
-import { type EdgeAnswer, internalPath, portNotOpen, sandboxNotFound, trafficRefused } from "./edge-answer.js";
+import { couldNotWake, type EdgeAnswer, internalPath, portNotOpen, sandboxNotFound, trafficRefused } from "./edge-answer.js";
 import { breakOff, type Exchange, forward } from "./forward.js";
 import { isInternalPath } from "./internal-paths.js";
 import { isTrafficAllowed, openTls, toAppHost } from "./port-access.js";
@@ -44,12 +45,25 @@ export class EdgeProxy {
   /** Nothing is awaited on the way to the daemon, whose connections the link keeps. */
   #dial(request: IncomingMessage, { sandboxId, port }: EdgeTarget): Dialed | EdgeAnswer | Promise<Dialed | EdgeAnswer> {
     const live = this.#sandboxes.find(sandboxId);
-    if (live === undefined) return sandboxNotFound(sandboxId);
-    const { link } = live;
-    if (port !== DAEMON_PORT) return isTrafficAllowed(request, live) ? dialPort(live, port) : trafficRefused(sandboxId);
-    const target = request.url ?? "/";
-    return isInternalPath(target) ? internalPath(target) : { link, tunnel: undefined };
+    return live === undefined ? this.#wake(request, { sandboxId, port }) : dialIn(request, live, port);
   }
+
+  /** A paused sandbox may want to be woken by a request. */
+  async #wake(request: IncomingMessage, { sandboxId, port }: EdgeTarget): Promise<Dialed | EdgeAnswer> {
+    try {
+      const live = await this.#sandboxes.wake(sandboxId);
+      return live === undefined ? sandboxNotFound(sandboxId) : await dialIn(request, live, port);
+    } catch (error) {
+      return couldNotWake(sandboxId, error);
+    }
+  }
+}
+
+function dialIn(request: IncomingMessage, live: LiveSandbox, port: number): Dialed | EdgeAnswer | Promise<Dialed | EdgeAnswer> {
+  const { link } = live;
+  if (port !== DAEMON_PORT) return isTrafficAllowed(request, live) ? dialPort(live, port) : trafficRefused(link.sandboxId);
+  const target = request.url ?? "/";
+  return isInternalPath(target) ? internalPath(target) : { link, tunnel: undefined };
 }
 
 async function pass(exchange: Exchange, tunnel: Socket | undefined): Promise<void> {

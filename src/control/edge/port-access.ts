@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { connect } from "node:tls";
 import type { NetworkConfig } from "../egress/network-config.js";
-import type { LiveSandbox } from "../sandboxes.js";
+import type { LiveSandbox } from "../sandbox-table.js";
 
 /** Header with the token for ports that are not public. */
 export const TRAFFIC_TOKEN_HEADER = "e2b-traffic-access-token";

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { signFileUrl } from "../../shared/signed-url.js";
-import type { LiveSandbox } from "../sandboxes.js";
+import type { LiveSandbox } from "../sandbox-table.js";
 
 /**
  * Find the sandbox whose token made the signature of a file URL.

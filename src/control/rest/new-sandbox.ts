@@ -1,7 +1,7 @@
 import type { components } from "../../../gen/openapi/lifecycle.js";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
 import type { NewSandbox } from "../new-sandbox.js";
-import type { SandboxMount } from "../sandbox-record.js";
+import type { LifecyclePolicy, SandboxMount } from "../sandbox-record.js";
 import { filledIn } from "./filled-in.js";
 import { toNetworkConfig } from "./network-body.js";
 
@@ -29,14 +29,20 @@ export function toNewSandbox(
     allowInternetAccess: body.allow_internet_access,
     mounts,
     network: toNetworkConfig(body.network ?? {}, body.allow_internet_access, isSecure),
+    policy: toPolicy(body),
   };
+}
+
+function toPolicy({ autoPause = false, autoPauseMemory = true, autoResume }: Wire["NewSandboxCommon"]): LifecyclePolicy {
+  if (!autoPauseMemory && !autoPause) throw new InvalidArgumentError("autoPauseMemory: false needs autoPause: true");
+  if (!autoPauseMemory && autoResume?.enabled === true) {
+    throw new InvalidArgumentError("autoPauseMemory: false cannot be combined with autoResume: a request would find none of its processes");
+  }
+  return { onTimeout: autoPause ? "pause" : "kill", keepsMemory: autoPauseMemory, autoResume: autoResume?.enabled === true };
 }
 
 /** What old and new clients may send as long as it asks for nothing. */
 function assertServed(body: Wire["NewSandboxCommon"]): void {
-  refuse(body.autoPause === true, "autoPause", "pausing is not served yet");
-  refuse(body.autoPauseMemory === false, "autoPauseMemory", "it needs autoPause, and pausing is not served yet");
-  refuse(body.autoResume?.enabled === true, "autoResume", "pausing is not served yet");
   refuse(isFilled(body.mcp), "mcp", "the MCP gateway is not served");
   refuse(isFilled(body.iam?.tokens), "iam.tokens", "identity tokens are not served");
 }

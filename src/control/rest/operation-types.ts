@@ -1,10 +1,19 @@
 import type { operations } from "../../../gen/openapi/lifecycle.js";
 
+/** One event of a stream (WHATWG HTML, "Server-sent events"). */
+export interface ServerSentEvent {
+  readonly id: string;
+  readonly type: string;
+  /** JSON text. */
+  readonly data: string;
+}
+
 /** Name of an operation of the contract. */
 export type OperationId = keyof operations;
 
 type SuccessStatus = 200 | 201 | 202 | 204;
 type QueryOf<O> = O extends { parameters: { query?: infer Q } } ? Exclude<Q, undefined> : never;
+type HeaderOf<O> = O extends { parameters: { header?: infer H } } ? Exclude<H, undefined> : never;
 type PathOf<O> = O extends { parameters: { path: infer P } } ? P : never;
 type BodyOf<O> = O extends { requestBody?: infer R }
   ? Exclude<R, undefined> extends { content: { "application/json": infer B } }
@@ -25,6 +34,8 @@ export interface ByteBody {
 export interface OperationRequest<O> {
   readonly path: PathOf<O>;
   readonly query: QueryOf<O>;
+  /** Declared headers, by their names in the contract. */
+  readonly header: HeaderOf<O>;
   readonly body: BodyOf<O>;
   /** Scheme and authority under which the client reached this platform. */
   readonly origin: string;
@@ -37,7 +48,11 @@ export interface OperationRequest<O> {
 type AnswerOf<Responses, Status extends keyof Responses> = {
   readonly status: Status;
   readonly headers?: Readonly<Record<string, string>>;
-} & (Responses[Status] extends { content: { "application/json": infer Body } } ? { readonly body: Body } : { readonly body?: undefined });
+} & (Responses[Status] extends { content: { "application/json": infer Body } }
+  ? { readonly body: Body }
+  : Responses[Status] extends { content: { "text/event-stream": unknown } }
+    ? { readonly events: AsyncIterable<ServerSentEvent> }
+    : { readonly body?: undefined });
 
 /** What a handler gives: one of the successes of the contract. Failures are thrown. */
 export type OperationAnswer<O> = O extends { responses: infer Responses }

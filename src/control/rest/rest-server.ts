@@ -6,9 +6,10 @@ import { type Logger, messageOf } from "../logger.js";
 import { assertApiKey } from "./api-key.js";
 import { type ContractOperation, readOperations } from "./contract.js";
 import { allowAnyOrigin, preflightHeaders } from "./cors.js";
+import { sendEvents } from "./event-stream.js";
 import { errorAnswer, sendJson, toErrorAnswer } from "./json-answer.js";
 import { readJsonBody } from "./json-body.js";
-import type { ByteBody, Handlers } from "./operation-types.js";
+import type { ByteBody, Handlers, ServerSentEvent } from "./operation-types.js";
 import { Router } from "./router.js";
 import { ContractValidator } from "./validator.js";
 
@@ -25,6 +26,7 @@ interface AnyAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
+  readonly events?: AsyncIterable<ServerSentEvent>;
 }
 
 // The request was validated against the operation whose handler it is given to; the type cannot follow the look-up by name.
@@ -95,11 +97,16 @@ export class RestServer {
     const answer = await this.#call(operation, {
       path: this.#readPath(operation, match.path),
       query: this.#readQuery(operation, search),
+      header: this.#readHeaders(operation, request),
       body: await this.#readBody(operation, request),
       origin: `http://${request.headers.host}`,
       isSameMachine: isFromSameMachine(request),
       signal,
     });
+    if (answer.events !== undefined) {
+      await sendEvents(response, answer.events);
+      return;
+    }
     if (this.#options.checkAnswers) this.#validator.assertAnswer(operation, answer.status, answer.body);
     sendJson(response, answer.status, answer.body, answer.headers);
   }
@@ -127,6 +134,16 @@ export class RestServer {
     }
     this.#validator.assertParameters(operation, "query", query);
     return query;
+  }
+
+  #readHeaders(operation: ContractOperation, request: IncomingMessage): object {
+    const headers: Record<string, unknown> = {};
+    for (const { name, in: place } of operation.parameters) {
+      const value = place === "header" ? request.headers[name.toLowerCase()] : undefined;
+      if (value !== undefined) headers[name] = value;
+    }
+    this.#validator.assertParameters(operation, "header", headers);
+    return headers;
   }
 
   async #readBody(operation: ContractOperation, request: IncomingMessage): Promise<unknown> {

@@ -2,9 +2,13 @@ import type { components } from "../../../gen/openapi/lifecycle.js";
 import { NetworkPolicy } from "../egress/network-policy.js";
 import { CLIENT_ID } from "../sandbox-id.js";
 import { type SandboxRecord, toEgressConfig } from "../sandbox-record.js";
+import { PAUSED_STATES } from "../state-machine.js";
 import { toNetworkWire } from "./network-body.js";
 
 type Wire = components["schemas"];
+
+/** The daemon of every sandbox here is ours: it takes binary messages and has services beside those of the shared wire. */
+export const DAEMON_FACTS = { "Agent-Sandbox-Encoding": "binary", "Agent-Sandbox-Services": "process.v1, pty.v1" } as const;
 
 /** What create and connect answer. */
 export function toSandbox(record: SandboxRecord, domain: string): Wire["Sandbox"] {
@@ -32,7 +36,7 @@ export function toListedSandbox(record: SandboxRecord): Wire["ListedSandbox"] {
     cpuCount: Math.ceil(record.limits.cpuCount),
     memoryMB: Math.round(record.limits.memoryBytes / (1024 * 1024)),
     diskSizeMB: record.diskSizeMb,
-    state: "running",
+    state: PAUSED_STATES.includes(record.state) ? "paused" : "running",
     envdVersion: record.envdVersion,
     metadata: { ...record.metadata },
     volumeMounts: record.mounts.flatMap(({ volume, target }) => (volume === undefined ? [] : [{ name: volume.name, path: target }])),
@@ -48,6 +52,7 @@ export function toSandboxDetail(record: SandboxRecord, domain: string): Wire["Sa
     allowInternetAccess: new NetworkPolicy(toEgressConfig(record)).isClosed ? false : (record.allowInternetAccess ?? null),
     domain,
     network: toNetworkWire(record.network),
-    lifecycle: { autoResume: false, onTimeout: record.onTimeout },
+    lifecycle: { autoResume: record.policy.autoResume, onTimeout: record.policy.onTimeout },
+    memoryState: record.memory,
   };
 }

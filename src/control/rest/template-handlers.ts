@@ -1,5 +1,6 @@
 import type { components } from "../../../gen/openapi/lifecycle.js";
 import { FailedPreconditionError, InvalidArgumentError } from "../../errors/error-classes.js";
+import type { Snapshots } from "../snapshots/snapshots.js";
 import type { BuildSource } from "../templates/build-origin.js";
 import { parseSteps } from "../templates/build-step.js";
 import type { BuildTable } from "../templates/build-table.js";
@@ -18,6 +19,8 @@ export interface TemplateHandlerParts {
   readonly catalog: TemplateCatalog;
   readonly store: TemplateStore;
   readonly table: BuildTable;
+  /** Snapshots are deleted as templates are. */
+  readonly snapshots: Snapshots;
 }
 
 type Wire = components["schemas"];
@@ -43,7 +46,13 @@ type TemplateOperations =
 const REASON_LOG_ENTRIES = 20;
 
 /** The operations of the contract that concern templates. */
-export function createTemplateHandlers({ builds, catalog, store, table }: TemplateHandlerParts): Pick<Handlers, TemplateOperations> {
+export function createTemplateHandlers({
+  builds,
+  catalog,
+  store,
+  table,
+  snapshots,
+}: TemplateHandlerParts): Pick<Handlers, TemplateOperations> {
   const setPublic = async (reference: string, isPublic: boolean | undefined): Promise<string[]> => {
     const { templateId, aliases } = catalog.get(reference);
     if (isPublic !== undefined) await store.setPublic(templateId, isPublic);
@@ -129,7 +138,7 @@ export function createTemplateHandlers({ builds, catalog, store, table }: Templa
     },
 
     deleteTemplate: async ({ path }) => {
-      await builds.delete(catalog.get(path.templateID).templateId);
+      if (!(await snapshots.delete(path.templateID))) await builds.delete(catalog.get(path.templateID).templateId);
       return { status: 204 };
     },
 

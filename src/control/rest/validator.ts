@@ -21,11 +21,11 @@ export class ContractValidator {
   }
 
   /**
-   * Check path or query parameters; texts become numbers and booleans where the contract says so, absent ones their default.
+   * Check path, query or header parameters; texts become numbers and booleans where the contract says so, absent ones their default.
    *
    * @throws {@link InvalidArgumentError} as for a body.
    */
-  assertParameters(operation: ContractOperation, place: "path" | "query", values: Record<string, unknown>): void {
+  assertParameters(operation: ContractOperation, place: "path" | "query" | "header", values: Record<string, unknown>): void {
     const key = `${place} ${operation.id}`;
     let validate = this.#compiled.get(key);
     if (validate === undefined) {

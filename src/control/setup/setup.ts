@@ -1,8 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { FailedPreconditionError } from "../../errors/error-classes.js";
 import { findIdRange, type IdRange } from "../drivers/oci/id-range.js";
-import { usedLowerDirs } from "../drivers/oci/sandbox-files.js";
+import { findUsedLayers } from "../layer-users.js";
 import { type PlatformPaths, preparePaths, resolvePaths } from "../paths.js";
 import { buildBase, findCurrentBase } from "../templates/build-base.js";
 import { createTemplateStore, type ResolvedTemplate } from "../templates/template-store.js";
@@ -49,7 +48,7 @@ export async function runSetup({ onProgress, paths = resolvePaths() }: SetupOpti
   if (current === undefined) onProgress("building the template base, about a minute");
   const base = current ?? (await buildBase({ store, templatesDir: paths.templatesDir, idRange, onProgress }));
   if (current === undefined) {
-    store.prune(new Set(readdirSync(paths.sandboxesDir).flatMap((name) => usedLowerDirs(join(paths.sandboxesDir, name)))));
+    store.prune(findUsedLayers(paths));
   }
   return {
     installed: missing.filter((systemPackage) => systemPackage.isInstalled()).map(({ name }) => name),

@@ -5,7 +5,7 @@ import { FailedPreconditionError, InvalidArgumentError, ServiceBusyError, Templa
 import { SandboxError } from "../../errors/sandbox-error.js";
 import type { Driver } from "../drivers/driver.js";
 import { ConcurrencyGate } from "../drivers/oci/concurrency-gate.js";
-import { usedLowerDirs } from "../drivers/oci/sandbox-files.js";
+import { findUsedLayers } from "../layer-users.js";
 import { type Logger, messageOf } from "../logger.js";
 import type { PlatformPaths } from "../paths.js";
 import { PIDS_MAX } from "../template-resolver.js";
@@ -20,7 +20,7 @@ import type { TemplateStore } from "./template-store.js";
 import { UploadStore } from "./upload-store.js";
 
 export interface TemplateBuildsParts {
-  readonly paths: Pick<PlatformPaths, "templatesDir" | "sandboxesDir">;
+  readonly paths: Pick<PlatformPaths, "templatesDir" | "sandboxesDir" | "snapshotsDir">;
   readonly store: TemplateStore;
   readonly table: BuildTable;
   readonly driver: Pick<Driver, "create">;
@@ -226,9 +226,7 @@ export class TemplateBuilds {
   }
 
   #sandboxLayers(): ReadonlySet<string> {
-    const { sandboxesDir } = this.#parts.paths;
-    const names = existsSync(sandboxesDir) ? readdirSync(sandboxesDir) : [];
-    return new Set(names.flatMap((name) => usedLowerDirs(join(sandboxesDir, name))));
+    return findUsedLayers(this.#parts.paths);
   }
 
   #layersInUse(): ReadonlySet<string> {

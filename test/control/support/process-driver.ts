@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { connect, type IpcNetConnectOpts, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -23,6 +23,8 @@ export class ProcessDriver implements Driver {
   /** Awaited by every creation before it starts a process; replace it to hold or fail creations. */
   beforeCreate: (spec: InstanceSpec) => Promise<void> = async () => {};
   created = 0;
+  /** Told of every instance. */
+  oomKills = 0;
 
   /** @param children shared between drivers that stand for successive platforms */
   constructor(directory: string, children = new Map<string, ChildProcess>()) {
@@ -32,7 +34,7 @@ export class ProcessDriver implements Driver {
 
   async open(): Promise<DriverCapabilities> {
     if (!existsSync(DAEMON)) throw new Error(`${DAEMON} does not exist; run npm run build`);
-    return { pause: false, snapshot: false, checkpointMemory: false, limits: NO_LIMITS };
+    return { pause: true, snapshot: true, checkpointMemory: false, limits: NO_LIMITS };
   }
 
   async create(spec: InstanceSpec): Promise<Instance> {
@@ -50,7 +52,14 @@ export class ProcessDriver implements Driver {
     return [...this.#children].map(([id, child]) => ({
       instance: this.#toInstance(id),
       isRunning: child.exitCode === null && child.signalCode === null,
+      hasFiles: true,
+      layers: [],
     }));
+  }
+
+  async usage(ids: readonly string[]) {
+    const usage = { cpuSeconds: 0, memoryBytes: 2 ** 33, cacheBytes: 0, diskBytes: 4096, oomKills: this.oomKills };
+    return new Map(ids.filter((id) => this.#children.has(id)).map((id) => [id, usage]));
   }
 
   isolation(): IsolationReport {
@@ -77,18 +86,40 @@ export class ProcessDriver implements Driver {
       connect: (options) => openSocket({ path: this.#socketOf(id), ...options }),
       destroy: () => this.#destroy(id),
       harvest: () => Promise.reject(new Error("a plain process has no layer of its own")),
+      freeze: async () => this.#signal(id, "SIGSTOP"),
+      thaw: async () => {
+        this.#signal(id, "SIGCONT");
+        return this.#isRunning(id);
+      },
+      stop: () => this.#end(id),
+      async capture(target) {
+        mkdirSync(target);
+        return { layers: [target], hostIdBase: 0 };
+      },
     };
   }
 
-  async #destroy(id: string): Promise<void> {
+  #isRunning(id: string): boolean {
     const child = this.#children.get(id);
-    if (child === undefined) return;
-    if (child.exitCode === null && child.signalCode === null) {
+    return child !== undefined && child.exitCode === null && child.signalCode === null;
+  }
+
+  #signal(id: string, signal: NodeJS.Signals): void {
+    if (this.#isRunning(id)) this.#children.get(id)?.kill(signal);
+  }
+
+  async #end(id: string): Promise<void> {
+    const child = this.#children.get(id);
+    if (child !== undefined && this.#isRunning(id)) {
       const ended = once(child, "exit");
       child.kill("SIGKILL");
       await ended;
     }
     rmSync(this.#socketOf(id), { force: true });
+  }
+
+  async #destroy(id: string): Promise<void> {
+    await this.#end(id);
     this.#children.delete(id);
   }
 

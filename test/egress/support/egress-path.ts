@@ -47,6 +47,10 @@ export async function openEgressPath(config: EgressConfig, parts: Partial<Egress
     connect: () => openSocket(socketPath),
     destroy: async () => undefined,
     harvest: async () => false,
+    freeze: async () => undefined,
+    thaw: async () => true,
+    stop: async () => undefined,
+    capture: async () => ({ layers: [], hostIdBase: 0 }),
   };
   const link = new SandboxLink(instance);
   const tell = (next: EgressConfig) => daemon.state.egress?.configure(service.setupFor("itest", next));

@@ -1,12 +1,16 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { AlreadyExistsError, FailedPreconditionError, InvalidArgumentError } from "../../../errors/error-classes.js";
-import type { InstanceSpec } from "../driver.js";
+import type { CapturedLayer, InstanceSpec, InstanceUsage } from "../driver.js";
 import { createBundle, type HostFacts, openFilesLimit, toOciMount } from "./bundle.js";
 import { SANDBOX_CAPABILITIES } from "./capabilities.js";
+import { readCgroupUsage } from "./cgroup-usage.js";
 import { type CgroupLayout, destroyCgroup, hasProcesses, listChildCgroups, readCgroupLayout, removeEmptyCgroup } from "./cgroups.js";
 import { ConcurrencyGate } from "./concurrency-gate.js";
+import { copyTree } from "./copy-tree.js";
+import { measureDiskUsage } from "./disk-usage.js";
+import { freezeCgroup, thawCgroup } from "./freezer.js";
 import type { EngineConfig, EngineInfo, FoundSandbox } from "./helper-protocol.js";
 import { readHostFacts } from "./host-facts.js";
 import { findIdRange, ID_RANGE_SIZE, type IdRange } from "./id-range.js";
@@ -15,9 +19,10 @@ import { moveTree } from "./move-tree.js";
 import { isDeadProbe, probeRuntime } from "./probe-runtime.js";
 import { runContainer } from "./run-container.js";
 import { findRuntimes, ProbeCache, type RuntimeProbe } from "./runtime-probe.js";
-import { cleanUpper, removeTree, writeSandboxFiles } from "./sandbox-files.js";
+import { cleanUpper, removeTree, rewriteSandboxFiles, usedLowerDirs, writeSandboxFiles } from "./sandbox-files.js";
 import { type LoadedSeccomp, loadSeccomp } from "./seccomp.js";
 import { socketFile } from "./socket-file.js";
+import { readTemplateLayers } from "./template-layers.js";
 
 const ID = /^[a-z0-9]{1,57}$/;
 const CGROUP_ROOT = "/agent-sandbox";
@@ -90,12 +95,14 @@ export class OciEngine {
     const runtime = this.#runtime;
     if (runtime === undefined) throw new FailedPreconditionError("the runtime helper is not open");
     const directory = this.#sandboxDir(spec.id);
-    if (this.#inCreation.has(spec.id) || existsSync(directory)) throw new AlreadyExistsError(`sandbox "${spec.id}" exists already`);
+    const isThere = spec.isRestart === true ? this.#isRunning(spec.id) : existsSync(directory);
+    if (this.#inCreation.has(spec.id) || isThere) throw new AlreadyExistsError(`sandbox "${spec.id}" exists already`);
     this.#inCreation.add(spec.id);
     try {
       await this.#creates.run(() => this.#start(spec, runtime, directory));
     } catch (error) {
-      await this.#remove(spec.id);
+      if (spec.isRestart === true) await this.#removeRunning(spec.id);
+      else await this.#remove(spec.id);
       throw error;
     } finally {
       this.#inCreation.delete(spec.id);
@@ -119,7 +126,7 @@ export class OciEngine {
     await this.#destroys.run(async () => {
       const directory = this.#sandboxDir(id);
       await destroyCgroup(this.#cgroups, this.#cgroupPath(id));
-      isFilled = cleanUpper(directory);
+      isFilled = cleanUpper(join(directory, "upper"));
       if (isFilled) await moveTree(join(directory, "upper"), target);
       await this.#remove(id);
     });
@@ -136,7 +143,61 @@ export class OciEngine {
       ...readdirSync(stateDir).flatMap((runtime) => readdirSync(join(stateDir, runtime))),
     ];
     const ids = [...new Set(names)].filter((name) => ID.test(name) && !this.#inCreation.has(name));
-    return ids.map((id) => ({ id, isRunning: this.#isRunning(id) }));
+    return ids.map((id) => {
+      const directory = this.#sandboxDir(id);
+      const hasFiles = lstatSync(join(directory, "upper"), { throwIfNoEntry: false })?.isDirectory() === true;
+      return { id, isRunning: this.#isRunning(id), hasFiles, layers: hasFiles ? usedLowerDirs(directory) : [] };
+    });
+  }
+
+  /** Let no process run until {@link thaw}. @throws {@link ServiceBusyError} one cannot be stopped now; nothing was changed. */
+  async freeze(id: string): Promise<void> {
+    assertId(id);
+    await freezeCgroup(this.#cgroups, this.#cgroupPath(id));
+  }
+
+  /** Let processes run again; false when there is none. */
+  async thaw(id: string): Promise<boolean> {
+    assertId(id);
+    thawCgroup(this.#cgroups, this.#cgroupPath(id));
+    return this.#isRunning(id);
+  }
+
+  /** Kill every process and keep the files. */
+  async stop(id: string): Promise<void> {
+    assertId(id);
+    await this.#destroys.run(() => this.#removeRunning(id));
+  }
+
+  /** Copy the writable layer to `target` while nothing runs; one that was frozen before stays so. */
+  async capture(id: string, target: string): Promise<CapturedLayer> {
+    assertId(id);
+    const directory = this.#sandboxDir(id);
+    const upper = join(directory, "upper");
+    const mustFreeze = this.#isRunning(id);
+    if (mustFreeze) await freezeCgroup(this.#cgroups, this.#cgroupPath(id));
+    try {
+      await copyTree(upper, target);
+    } finally {
+      if (mustFreeze) thawCgroup(this.#cgroups, this.#cgroupPath(id));
+    }
+    const isFilled = cleanUpper(target);
+    if (!isFilled) await removeTree(target);
+    const lowerDirs = usedLowerDirs(directory);
+    return { layers: isFilled ? [...lowerDirs, target] : lowerDirs, hostIdBase: lstatSync(upper).uid };
+  }
+
+  /** What running sandboxes use now. */
+  async usage(ids: readonly string[], withDisk: boolean): Promise<Record<string, InstanceUsage>> {
+    const upperOf = (id: string) => join(this.#sandboxDir(id), "upper");
+    const disk = withDisk ? await measureDiskUsage(ids.map(upperOf)) : undefined;
+    return Object.fromEntries(
+      ids.flatMap((id) => {
+        assertId(id);
+        const usage = readCgroupUsage(this.#cgroups, this.#cgroupPath(id));
+        return usage === undefined ? [] : [[id, { ...usage, diskBytes: disk?.get(upperOf(id)) }]];
+      }),
+    );
   }
 
   /** Leave the machine as it was, except for sandboxes. */
@@ -144,9 +205,12 @@ export class OciEngine {
     removeEmptyCgroup(this.#cgroups, this.#cgroupParent);
   }
 
-  async #start({ id, templateDir, limits, mounts = [] }: InstanceSpec, runtime: RuntimeProbe, directory: string): Promise<void> {
+  async #start(instance: InstanceSpec, runtime: RuntimeProbe, directory: string): Promise<void> {
+    const { id, templateDir, limits, mounts = [], isRestart = false } = instance;
     const { socketsDir, stateDir, runtimeDir } = this.#config;
-    const { hostIdBase, lowerDirs } = readTemplate(templateDir);
+    const { hostIdBase, lowerDirs } = isRestart
+      ? { hostIdBase: lstatSync(join(directory, "upper")).uid, lowerDirs: usedLowerDirs(directory) }
+      : readTemplateLayers(templateDir);
     const spec = createBundle({
       id,
       idRange: { base: hostIdBase, size: ID_RANGE_SIZE },
@@ -157,7 +221,8 @@ export class OciEngine {
       seccomp: this.#seccomp.filter,
       extraMounts: mounts.map(toOciMount),
     });
-    writeSandboxFiles(directory, { id, lowerDirs, runtimeDir, hostIdBase, spec });
+    if (isRestart) rewriteSandboxFiles(directory, { runtimeDir, spec });
+    else writeSandboxFiles(directory, { id, lowerDirs, runtimeDir, hostIdBase, spec });
     const socket = await openListeningSocket(socketFile(socketsDir, id));
     try {
       await runContainer({
@@ -179,14 +244,19 @@ export class OciEngine {
    * saves a start of the runtime, and works for what is left of a container whose runtime was killed half-way.
    */
   async #remove(id: string): Promise<void> {
+    await this.#removeRunning(id);
+    const directory = this.#sandboxDir(id);
+    if (existsSync(directory)) await removeTree(directory);
+  }
+
+  /** All of a sandbox but its directory. */
+  async #removeRunning(id: string): Promise<void> {
     const { socketsDir, stateDir } = this.#config;
     const socket = socketFile(socketsDir, id);
     rmSync(socket, { force: true });
     rmSync(`${socket}.new`, { force: true });
     await destroyCgroup(this.#cgroups, this.#cgroupPath(id));
     for (const runtime of readdirSync(stateDir)) rmSync(join(stateDir, runtime, id), { recursive: true, force: true });
-    const directory = this.#sandboxDir(id);
-    if (existsSync(directory)) await removeTree(directory);
   }
 
   #isRunning(id: string): boolean {
@@ -229,23 +299,6 @@ export class OciEngine {
 
 function assertId(id: string): void {
   if (!ID.test(id)) throw new InvalidArgumentError(`invalid sandbox id "${id.slice(0, 100)}": expected ${ID.source}`);
-}
-
-/** The ids that own the files of the template are the ids of its sandboxes. */
-function readTemplate(templateDir: string): { readonly hostIdBase: number; readonly lowerDirs: readonly string[] } {
-  try {
-    const { hostIdBase, layers = ["rootfs"] } = JSON.parse(readFileSync(join(templateDir, "template.json"), "utf8")) as {
-      readonly hostIdBase?: unknown;
-      readonly layers?: readonly string[];
-    };
-    const lowerDirs = layers.map((layer) => resolve(templateDir, layer));
-    if (typeof hostIdBase === "number" && hostIdBase >= ID_RANGE_SIZE && lowerDirs.every((layer) => existsSync(layer))) {
-      return { hostIdBase, lowerDirs };
-    }
-  } catch {
-    // Said below.
-  }
-  throw new FailedPreconditionError(`the template in ${templateDir} is incomplete; build it again, base with "abx setup"`);
 }
 
 function toNoRuntimeText(probes: readonly RuntimeProbe[]): string {

@@ -1,5 +1,5 @@
 import type { ErrorReason } from "../../../errors/reason.js";
-import type { InstanceSpec } from "../driver.js";
+import type { CapturedLayer, InstanceSpec, InstanceUsage } from "../driver.js";
 import type { CgroupLayout } from "./cgroups.js";
 import type { RuntimeProbe } from "./runtime-probe.js";
 
@@ -34,6 +34,8 @@ export interface EngineInfo {
 export interface FoundSandbox {
   readonly id: string;
   readonly isRunning: boolean;
+  readonly hasFiles: boolean;
+  readonly layers: readonly string[];
 }
 
 /** Calls of the control plane to the helper and their results. */
@@ -42,6 +44,14 @@ export interface EngineCalls {
   create: { readonly params: InstanceSpec; readonly result: null };
   destroy: { readonly params: { readonly id: string }; readonly result: null };
   harvest: { readonly params: { readonly id: string; readonly target: string }; readonly result: boolean };
+  freeze: { readonly params: { readonly id: string }; readonly result: null };
+  thaw: { readonly params: { readonly id: string }; readonly result: boolean };
+  stop: { readonly params: { readonly id: string }; readonly result: null };
+  capture: { readonly params: { readonly id: string; readonly target: string }; readonly result: CapturedLayer };
+  usage: {
+    readonly params: { readonly ids: readonly string[]; readonly withDisk: boolean };
+    readonly result: Readonly<Record<string, InstanceUsage>>;
+  };
   list: { readonly params: null; readonly result: readonly FoundSandbox[] };
 }
 

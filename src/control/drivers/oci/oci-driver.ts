@@ -42,6 +42,14 @@ export function createOciDriver(options: OciDriverOptions): Driver {
       await opened().call("destroy", { id });
     },
     harvest: (target) => opened().call("harvest", { id, target }),
+    async freeze() {
+      await opened().call("freeze", { id });
+    },
+    thaw: () => opened().call("thaw", { id }),
+    async stop() {
+      await opened().call("stop", { id });
+    },
+    capture: (target) => opened().call("capture", { id, target }),
   });
 
   return {
@@ -81,7 +89,11 @@ export function createOciDriver(options: OciDriverOptions): Driver {
 
     async list() {
       const found = await opened().call("list", null);
-      return found.map(({ id, isRunning }) => ({ instance: toInstance(id), isRunning }));
+      return found.map(({ id, ...facts }) => ({ instance: toInstance(id), ...facts }));
+    },
+
+    async usage(ids, { withDisk }) {
+      return new Map(Object.entries(await opened().call("usage", { ids, withDisk })));
     },
 
     isolation(id) {
@@ -121,7 +133,7 @@ function runtimeOf(stateDir: string, id: string): string | undefined {
 }
 
 function toCapabilities({ cgroups }: EngineInfo): DriverCapabilities {
-  return { pause: false, snapshot: false, checkpointMemory: false, limits: { ...cgroups.controllers, disk: false } };
+  return { pause: cgroups.freezer, snapshot: true, checkpointMemory: false, limits: { ...cgroups.controllers, disk: false } };
 }
 
 const SHARED_KERNEL = "Sandboxes share the kernel of this machine: a fault in the kernel can break the isolation.";

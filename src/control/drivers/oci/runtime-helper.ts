@@ -34,6 +34,18 @@ async function answer(request: HelperRequest): Promise<HelperResponse> {
       return { callId, result: null };
     case "harvest":
       return { callId, result: await opened().harvest(request.params.id, request.params.target) };
+    case "freeze":
+      await opened().freeze(request.params.id);
+      return { callId, result: null };
+    case "thaw":
+      return { callId, result: await opened().thaw(request.params.id) };
+    case "stop":
+      await opened().stop(request.params.id);
+      return { callId, result: null };
+    case "capture":
+      return { callId, result: await opened().capture(request.params.id, request.params.target) };
+    case "usage":
+      return { callId, result: await opened().usage(request.params.ids, request.params.withDisk) };
     case "list":
       return { callId, result: opened().list() };
   }

@@ -45,6 +45,13 @@ export function writeSandboxFiles(directory: string, { id, lowerDirs, runtimeDir
   writeFileSync(join(directory, "config.json"), JSON.stringify(spec), { mode: 0o600 });
 }
 
+/** Prepare the directory of a stopped sandbox for another start: the bundle is new, what the guest wrote and the layers below stay. */
+export function rewriteSandboxFiles(directory: string, { runtimeDir, spec }: Pick<SandboxFiles, "runtimeDir" | "spec">): void {
+  rmSync(join(directory, RUNTIME_LINK), { force: true });
+  symlinkSync(runtimeDir, join(directory, RUNTIME_LINK));
+  writeFileSync(join(directory, "config.json"), JSON.stringify(spec), { mode: 0o600 });
+}
+
 /** Directory of the runtime files that a sandbox has mounted; `undefined` when it is not a whole sandbox. */
 export function usedRuntimeDir(directory: string): string | undefined {
   return readLink(join(directory, RUNTIME_LINK));
@@ -69,12 +76,12 @@ const FILES_OF_ONE_SANDBOX = [
 ];
 
 /**
- * Take the writable layer of a sandbox without processes for a layer of a template: the files that every sandbox gets anew are left out.
+ * Take the writable layer of a sandbox without processes, or a copy of it, for a layer of a template: the files that every sandbox gets
+ * anew are left out.
  *
  * @returns false when nothing else was changed.
  */
-export function cleanUpper(directory: string): boolean {
-  const upper = join(directory, "upper");
+export function cleanUpper(upper: string): boolean {
   for (const file of FILES_OF_ONE_SANDBOX) {
     const names = file.split("/");
     const parents = names.slice(0, -1).map((_, index) => join(upper, ...names.slice(0, index + 1)));
