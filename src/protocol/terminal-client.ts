@@ -80,7 +80,7 @@ export function createTerminalClient(parts: TerminalClientParts): TerminalClient
       const life = new StreamLife(options.signal);
       try {
         const from: Record<string, string> = options.fromOffset === undefined ? {} : { from_offset: String(options.fromOffset) };
-        const first = await dial(parts, { query: { pid: String(pid), window: String(WINDOW_BYTES), ...from } }, options, life.signal);
+        const first = await dial(parts, { query: { pid: String(pid), ...newSession(), ...from } }, options, life.signal);
         const toTimeout = () => toStreamTimeout({ operation: options.operation, sandboxId: parts.sandboxId }, options.timeoutMs);
         life.endAfter(options.timeoutMs, toTimeout);
         return follow(parts, first, options, life);
@@ -104,7 +104,13 @@ function follow(parts: TerminalClientParts, first: ReadyConnection, options: Pro
     life,
     requestTimeoutMs: parts.requestTimeoutMs,
     reattach: (ready, fromOffset, windowBytes) => {
-      const query = { pid: String(ready.pid), session: ready.session, from_offset: String(fromOffset), window: String(windowBytes) };
+      const query = {
+        pid: String(ready.pid),
+        session: ready.session,
+        resume: "true",
+        from_offset: String(fromOffset),
+        window: String(windowBytes),
+      };
       return dial(parts, { query }, { ...options, isInFlight: true }, life.signal);
     },
     toTimeout: () => toStreamTimeout({ operation, sandboxId: parts.sandboxId }, timeoutMs),
@@ -119,16 +125,22 @@ async function startOnce(
   life: StreamLife,
 ): Promise<ReadyConnection> {
   const outage = new Outage(options.operation);
+  // The same at each try, as whatever arrives twice must be one terminal and one input.
+  const query = newSession();
   const limitMs = Math.min(GIVE_UP_MS, options.requestTimeoutMs || GIVE_UP_MS);
   for (;;) {
     try {
-      return await dial(parts, { query: { window: String(WINDOW_BYTES) }, start }, options, life.signal);
+      return await dial(parts, { query, start }, options, life.signal);
     } catch (error) {
       const isLost = SandboxError.isInstance(error) && error.reason === "connection";
       if (life.signal.aborted || !isLost || !isPassing(error)) throw toFirstError(error, parts.sandboxId);
       await pause(outage.nextPauseMs(error, limitMs), life.signal);
     }
   }
+}
+
+function newSession(): Record<string, string> {
+  return { session: crypto.randomUUID(), window: String(WINDOW_BYTES) };
 }
 
 interface Dialing {

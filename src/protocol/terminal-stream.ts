@@ -120,6 +120,7 @@ export class ResumableTerminal implements TerminalStream {
       onFrame: (frame) => this.#onFrame(frame),
       onEnd: (end) => void this.#onEnd(end),
     });
+    connection.send({ type: "input_at", offset: ready.input_offset });
     for (const { size } of this.#resizes) connection.send({ type: "resize", ...size });
     this.#sendWaiting();
   }

@@ -125,12 +125,21 @@ describe("a terminal over WebSocket", () => {
     expect(sandbox.daemon.processes.list()).toEqual([]);
   });
 
-  it.each(["pid=0", "pid=x", "pid=-1", "pid=4294967296", "from_offset=-1", "from_offset=1.5", "window=1", `session=${"x".repeat(65)}`])(
-    "refuses the query %s before it switches protocols",
-    async (query) => {
-      await expect(openTerminal(`${base}?${query}`)).rejects.toMatchObject({ status: 400 });
-    },
-  );
+  it.each([
+    "pid=0",
+    "pid=x",
+    "pid=-1",
+    "pid=4294967296",
+    "from_offset=-1",
+    "from_offset=1.5",
+    "window=1",
+    "session=short",
+    `session=${"x".repeat(65)}`,
+    "resume=true",
+    "resume=x",
+  ])("refuses the query %s before it switches protocols", async (query) => {
+    await expect(openTerminal(`${base}?${query}`)).rejects.toMatchObject({ status: 400 });
+  });
 
   it("ends the connection, and not the terminal, for frames outside of the contract", async () => {
     for (const text of ["", "{", "[]", "null", '{"type":"x"}', '{"type":"resize"}', '{"type":"ack","offset":9999999}']) {
@@ -202,7 +211,7 @@ describe("a terminal that is attached to again", () => {
       // Some of it may arrive before the cut.
       current.type(keys.slice(sent, sent + 7));
       await cut(current);
-      current = await openTerminal(`${base}?pid=${first.pid}&from_offset=0&session=${first.session}`);
+      current = await openTerminal(`${base}?pid=${first.pid}&from_offset=0&session=${first.session}&resume=true`);
       sent = (await current.frame("ready")).input_offset;
       if (sent === keys.length) break;
       current.type(keys.slice(sent, sent + 3));
@@ -219,11 +228,49 @@ describe("a terminal that is attached to again", () => {
     await second.frame("ready");
     await first.closed;
     const other = await start("cat");
-    const wrong = await openTerminal(`${base}?pid=${other.pid}&session=${first.session}`);
+    const wrong = await openTerminal(`${base}?pid=${other.pid}&session=${first.session}&resume=true`);
     expect(await wrong.frame("error")).toMatchObject({ code: 404, error_code: "not_found" });
     second.send({ type: "kill" });
     other.send({ type: "kill" });
     await Promise.all([second.frame("exit"), other.frame("exit")]);
+  });
+});
+
+describe("input whose place the client tells", () => {
+  it("is typed once, also when a whole connection is repeated", async () => {
+    const connection = "?session=a-session-of-mine-1";
+    const open = async () => {
+      const terminal = await openTerminal(`${base}${connection}`);
+      const start_id = "one-start-of-this-test";
+      terminal.send({ type: "start", ...size, start_id, cmd: "/bin/bash", args: ["-c", "stty -echo -icanon; printf go; head -c 6"] });
+      const { pid } = await terminal.frame("ready");
+      await terminal.untilOutput(/go/);
+      return { ...terminal, pid };
+    };
+    const first = await open();
+    first.send({ type: "input_at", offset: 0 });
+    first.type("abc");
+    await first.frame("ack");
+    const repeated = await open();
+    expect(repeated.pid).toBe(first.pid);
+    await first.closed;
+    repeated.send({ type: "input_at", offset: 0 });
+    repeated.type("ab");
+    repeated.type("cd");
+    repeated.send({ type: "input_at", offset: 2 });
+    repeated.type("cdef");
+    expect(await repeated.frame("exit")).toMatchObject({ exit_code: 0 });
+    expect(repeated.output().toString()).toBe("goabcdef");
+  });
+
+  it("must not leave anything out", async () => {
+    const terminal = await start("sleep 100");
+    terminal.send({ type: "input_at", offset: 1 });
+    terminal.type("b");
+    expect(await terminal.frame("error")).toMatchObject({ error_code: "invalid_argument" });
+    const again = await openTerminal(`${base}?pid=${terminal.pid}`);
+    again.send({ type: "kill" });
+    await again.frame("exit");
   });
 });
 

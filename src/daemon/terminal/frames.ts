@@ -34,7 +34,8 @@ export function parseClientFrame(text: string): ClientFrame {
     case "resize":
       return { type: "resize", cols: numberIn(frame, "cols"), rows: numberIn(frame, "rows") };
     case "ack":
-      return { type: "ack", offset: numberIn(frame, "offset") };
+    case "input_at":
+      return { type: frame.type, offset: numberIn(frame, "offset") };
     case "kill":
     case "ping":
       return { type: frame.type };

@@ -40,6 +40,8 @@ export class TerminalConnection implements SessionHolder {
   readonly #heartbeat: NodeJS.Timeout;
   #attachment: Attachment | undefined;
   #cursor: ReturnType<OutputLog["openCursor"]> | undefined;
+  /** Offset of the next binary frame in the input of the session, when the client says it. */
+  #inputOffset: number | undefined;
   #sentOffset = 0;
   #ackedOffset = 0;
   #isOpening = false;
@@ -94,8 +96,13 @@ export class TerminalConnection implements SessionHolder {
     if (this.#isOver) return;
     // Messages are single buffers: the binary type of the socket is the default one.
     const bytes = data as Buffer;
-    if (isBinary) this.#ready.session.write(bytes);
+    if (isBinary) this.#onInput(bytes);
     else this.#onFrame(parseClientFrame(bytes.toString("utf8")));
+  }
+
+  #onInput(bytes: Buffer): void {
+    this.#ready.session.write(bytes, this.#inputOffset);
+    if (this.#inputOffset !== undefined) this.#inputOffset += bytes.length;
   }
 
   #onFrame(frame: ClientFrame): void {
@@ -108,6 +115,9 @@ export class TerminalConnection implements SessionHolder {
       }
       case "ping":
         this.#send({ type: "pong" });
+        return;
+      case "input_at":
+        this.#inputOffset = frame.offset;
         return;
       case "ack":
         if (frame.offset > this.#sentOffset) throw new InvalidArgumentError(`ack of ${frame.offset}, but ${this.#sentOffset} was sent`);

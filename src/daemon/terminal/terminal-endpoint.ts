@@ -20,6 +20,7 @@ import { type Grant, MAX_TICKET_LIFE_MS, TicketStore } from "./ticket-store.js";
 export const TERMINAL_PATH = "/agentsandbox/pty";
 export const TICKET_PATH = "/agentsandbox/pty/tickets";
 
+const SESSION = /^[A-Za-z0-9_-]{16,64}$/;
 const MAX_PID = 2 ** 32 - 1;
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 const SHELL = { cmd: "/bin/bash", args: ["-i", "-l"] } as const;
@@ -29,6 +30,7 @@ interface TerminalQuery {
   readonly pid: number | undefined;
   readonly fromOffset: number | undefined;
   readonly session: string | undefined;
+  readonly mustResume: boolean;
   readonly windowBytes: number | undefined;
   readonly ticket: string | undefined;
 }
@@ -116,12 +118,12 @@ export class TerminalEndpoint {
 
   async #open(grant: Grant, query: TerminalQuery): Promise<Attachment> {
     if (grant.kind === "start") {
-      if (query.session !== undefined) throw new InvalidArgumentError("a new terminal has no session yet");
       const process = await this.#start(grant.start);
-      return { process, session: this.#sessions.open(process), fromOffset: 0 };
+      return { process, session: this.#sessions.open(process, query.session), fromOffset: 0 };
     }
     const process = this.#findTerminal(grant.pid);
-    const session = query.session === undefined ? this.#sessions.open(process) : this.#sessions.find(process, query.session);
+    const { session: name, mustResume } = query;
+    const session = name !== undefined && mustResume ? this.#sessions.find(process, name) : this.#sessions.open(process, name);
     return { process, session, fromOffset: query.fromOffset };
   }
 
@@ -176,12 +178,17 @@ function parseQuery(req: IncomingMessage): TerminalQuery {
     numbers[name] = Number(text);
   }
   const session = params.get("session") ?? undefined;
-  if (session !== undefined && session.length > 64) throw new InvalidArgumentError("session is none that this daemon gave");
+  if (session !== undefined && !SESSION.test(session))
+    throw new InvalidArgumentError("session must have 16 to 64 characters of A-Z a-z 0-9 _ -");
+  const resume = params.get("resume") ?? "false";
+  if (resume !== "true" && resume !== "false") throw new InvalidArgumentError("resume must be true or false");
+  if (resume === "true" && session === undefined) throw new InvalidArgumentError("resume needs a session");
   return {
     pid: optionalInteger(numbers, "pid", 1, MAX_PID),
     fromOffset: optionalInteger(numbers, "from_offset", 0, Number.MAX_SAFE_INTEGER),
     windowBytes: optionalInteger(numbers, "window", 4_096, 16_777_216),
     session,
+    mustResume: resume === "true",
     ticket: params.get("ticket") ?? undefined,
   };
 }

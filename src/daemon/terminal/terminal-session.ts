@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { NotFoundError, RateLimitError } from "../../errors/error-classes.js";
+import { InvalidArgumentError, NotFoundError, RateLimitError } from "../../errors/error-classes.js";
 import type { ManagedProcess } from "../process/managed-process.js";
 
 /** The connection that has a session at the moment. */
@@ -19,14 +19,15 @@ const MAX_SESSIONS = 64;
  * What one client types into one terminal, counted over all its connections: this is how a client that comes back knows what arrived.
  */
 export class TerminalSession {
-  readonly id = randomBytes(16).toString("base64url");
+  readonly id: string;
   readonly #process: ManagedProcess;
   #holder: SessionHolder | undefined;
   #acceptedBytes = 0;
   #deliveredBytes = 0;
 
-  constructor(process: ManagedProcess) {
+  constructor(process: ManagedProcess, id: string) {
     this.#process = process;
+    this.id = id;
   }
 
   /** Bytes that are, or will be, delivered, in this order and once. */
@@ -54,9 +55,17 @@ export class TerminalSession {
   }
 
   /**
-   * @throws {@link RateLimitError} the program does not read, and too much waits for it.
+   * Type. With the offset of the bytes in the input of the session, those that were accepted already are left out.
+   *
+   * @throws {@link RateLimitError} the program does not read, and too much waits for it; {@link InvalidArgumentError} input before the offset
+   * is missing.
    */
-  write(bytes: Uint8Array): void {
+  write(data: Uint8Array, offset = this.#acceptedBytes): void {
+    if (offset > this.#acceptedBytes) {
+      throw new InvalidArgumentError(`input at ${offset}, but the session has only ${this.#acceptedBytes} bytes`);
+    }
+    const bytes = data.subarray(Math.min(data.length, this.#acceptedBytes - offset));
+    if (bytes.length === 0) return;
     if (this.#acceptedBytes - this.#deliveredBytes + bytes.length > MAX_UNDELIVERED_BYTES) {
       throw new RateLimitError(`more than ${MAX_UNDELIVERED_BYTES} bytes of input wait: the program does not read them`);
     }
@@ -75,19 +84,21 @@ export class TerminalSession {
 export class TerminalSessions {
   readonly #byProcess = new WeakMap<ManagedProcess, Map<string, TerminalSession>>();
 
-  /** Make a session; of too many, the oldest without a connection is forgotten. */
-  open(process: ManagedProcess): TerminalSession {
+  /** The session of a name, made when there is none; without a name a new one. Of too many, the oldest without a connection is forgotten. */
+  open(process: ManagedProcess, id = randomBytes(16).toString("base64url")): TerminalSession {
     const sessions = this.#byProcess.get(process) ?? new Map<string, TerminalSession>();
     this.#byProcess.set(process, sessions);
+    const known = sessions.get(id);
+    if (known !== undefined) return known;
     if (sessions.size >= MAX_SESSIONS) {
-      for (const [id, session] of sessions) {
+      for (const [oldId, session] of sessions) {
         if (session.isHeld) continue;
-        sessions.delete(id);
+        sessions.delete(oldId);
         break;
       }
     }
-    const session = new TerminalSession(process);
-    sessions.set(session.id, session);
+    const session = new TerminalSession(process, id);
+    sessions.set(id, session);
     return session;
   }
 
@@ -96,7 +107,7 @@ export class TerminalSessions {
    */
   find(process: ManagedProcess, id: string): TerminalSession {
     const session = this.#byProcess.get(process)?.get(id);
-    if (session === undefined) throw new NotFoundError(`terminal ${process.pid} has no such session: attach without one`);
+    if (session === undefined) throw new NotFoundError(`terminal ${process.pid} has no such session: attach without it`);
     return session;
   }
 }
