@@ -24,6 +24,7 @@ export { SandboxError, type SandboxErrorOptions } from "./errors/sandbox-error.j
 export type { ByteRange } from "./protocol/byte-range.js";
 export type { FileData } from "./protocol/file-data.js";
 export { type EntryInfo, type FilesystemEvent, FilesystemEventType, FileType } from "./protocol/filesystem-client.js";
+export type { EnforcedLimits, HostMount, IsolationLevel, SandboxIsolation } from "./protocol/isolation-types.js";
 export type {
   SandboxInfo,
   SandboxLifecycleInfo,
@@ -40,6 +41,7 @@ export type {
   TemplateTag,
 } from "./protocol/template-client.js";
 export type { WriteInfo } from "./protocol/transfer.js";
+export type { VolumeEntry, VolumeInfo, VolumeMetadata, VolumeWriteOptions } from "./protocol/volume-client.js";
 export {
   type CommandBytes,
   CommandHandle,
@@ -58,6 +60,7 @@ export {
   type CommandStartOptions,
   Commands,
 } from "./sandbox/commands.js";
+export type { SandboxBoundaryOptions } from "./sandbox/create-isolated.js";
 export {
   type FileContent,
   type FileFormat,
@@ -97,6 +100,7 @@ export { ReadyCommand, waitForFile, waitForPort, waitForProcess, waitForTimeout,
 export { type BuildStatusOptions, Template, type TemplateBuildOptions } from "./sandbox/template/template.js";
 export type { CopyItem, FinishedTemplate, TemplateBuilder, TemplateOptions } from "./sandbox/template/template-builder.js";
 export type { CopyOptions } from "./sandbox/template/template-step.js";
+export { Volume, type VolumeListOptions, type VolumeReadOptions } from "./sandbox/volume.js";
 export { type WatchCallback, type WatchExitCallback, WatchHandle } from "./sandbox/watch-handle.js";
 export type { ConnectionOptions, Encoding, PlatformKind, RequestOptions } from "./transport/config.js";
 export type { LogFacts, Logger } from "./transport/logger.js";

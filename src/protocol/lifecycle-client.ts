@@ -3,6 +3,7 @@ import { ProtocolError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import type { RequestOptions } from "../transport/config.js";
 import type { RestAnswer, RestCallOptions, RestClient } from "../transport/rest.js";
+import type { HostMount, SandboxIsolation } from "./isolation-types.js";
 import type { NewSandboxSpec, Page, SandboxAccess, SandboxInfo, SandboxQuery } from "./lifecycle-types.js";
 import type { RouteMemory } from "./route-memory.js";
 
@@ -27,6 +28,7 @@ export interface LifecycleClient {
   connect(sandboxId: string, timeoutMs: number | undefined, options: RequestOptions): Promise<SandboxAccess>;
   list(options: ListOptions): Promise<Page<SandboxInfo>>;
   getInfo(sandboxId: string, options: RequestOptions): Promise<SandboxInfo>;
+  getIsolation(sandboxId: string, options: RequestOptions): Promise<SandboxIsolation>;
   /** False when there was no such sandbox. */
   kill(sandboxId: string, options: RequestOptions): Promise<boolean>;
   setTimeout(sandboxId: string, timeoutMs: number, options: RequestOptions): Promise<void>;
@@ -64,6 +66,9 @@ export function createLifecycleClient(rest: RestClient, routes: RouteMemory, bas
         ...(spec.metadata !== undefined && { metadata: spec.metadata }),
         ...(spec.envs !== undefined && { envVars: spec.envs }),
         ...(spec.allowInternetAccess !== undefined && { allow_internet_access: spec.allowInternetAccess }),
+        ...(spec.volumeMounts !== undefined && { volumeMounts: [...spec.volumeMounts] }),
+        ...(spec.mounts !== undefined && { mounts: spec.mounts.map(toWireMount) }),
+        ...(spec.minimumIsolation !== undefined && { minimumIsolation: spec.minimumIsolation }),
       };
       const answer = await newestRoute(
         () => rest.call(call, (client, init) => client.POST("/v2/sandboxes", { ...init, body })),
@@ -121,6 +126,14 @@ export function createLifecycleClient(rest: RestClient, routes: RouteMemory, bas
       if (!data?.sandboxID) throw new ProtocolError(`${call.operation}: the answer describes no sandbox`, { operation: call.operation });
       return toInfo(data);
     },
+    async getIsolation(sandboxId, options) {
+      const call = { ...onSandbox("sandbox.getIsolation", sandboxId, options), isIdempotent: true };
+      const { data } = await rest.call(call, (client, init) =>
+        client.GET("/sandboxes/{sandboxID}/isolation", { ...init, params: { path: { sandboxID: sandboxId } } }),
+      );
+      if (!data?.level) throw new ProtocolError(`${call.operation}: the answer is no report`, { operation: call.operation });
+      return data;
+    },
     async kill(sandboxId, options) {
       const call = { ...onSandbox("sandbox.kill", sandboxId, options), isIdempotent: true };
       try {
@@ -148,6 +161,10 @@ export function createLifecycleClient(rest: RestClient, routes: RouteMemory, bas
 
 function onSandbox(operation: string, sandboxId: string, options: RequestOptions) {
   return { ...options, operation, sandboxId, notFound: "sandbox_not_found" } as const;
+}
+
+function toWireMount({ hostPath, path, readOnly }: HostMount): Schemas["HostMount"] {
+  return { hostPath, path, ...(readOnly !== undefined && { readOnly }) };
 }
 
 function toSeconds(timeoutMs: number | undefined): number | undefined {

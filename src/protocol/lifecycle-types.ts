@@ -1,3 +1,5 @@
+import type { HostMount, IsolationLevel } from "./isolation-types.js";
+
 /** `running` answers requests; `paused` is kept aside. */
 export type SandboxState = "running" | "paused";
 
@@ -56,6 +58,9 @@ export interface NewSandboxSpec {
   readonly metadata: Readonly<Record<string, string>> | undefined;
   readonly envs: Readonly<Record<string, string>> | undefined;
   readonly allowInternetAccess: boolean | undefined;
+  readonly volumeMounts: readonly VolumeMountInfo[] | undefined;
+  readonly mounts: readonly HostMount[] | undefined;
+  readonly minimumIsolation: IsolationLevel | undefined;
 }
 
 /** Everything a client needs to talk to a sandbox. */

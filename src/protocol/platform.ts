@@ -18,6 +18,7 @@ import type { RouteGeneration } from "./route-memory.js";
 import { createTemplateClient, type TemplateClient } from "./template-client.js";
 import { createTerminalClient, TERMINAL_SERVICE, type TerminalClient } from "./terminal-client.js";
 import { createFileTransfer, type FileTransfer } from "./transfer.js";
+import { createVolumeClient, type VolumeClient } from "./volume-client.js";
 
 /** Port of the daemon inside every sandbox. */
 export const DAEMON_PORT = 49_983;
@@ -53,6 +54,12 @@ export function openLifecycle(config: Config, pool: ConnectionPool): LifecycleCl
 /** The client for the templates of one control plane. */
 export function openTemplateClient(config: Config, pool: ConnectionPool): TemplateClient {
   return createTemplateClient(openRest(config, pool), pool.httpClient(config));
+}
+
+/** The client for the volumes of one control plane. */
+export function openVolumeClient(config: Config, pool: ConnectionPool): VolumeClient {
+  const { apiUrl, volumeUrl: contentUrl, requestTimeoutMs, retries } = config;
+  return createVolumeClient(openRest(config, pool), { http: pool.httpClient(config), apiUrl, contentUrl, requestTimeoutMs, retries });
 }
 
 function openRest(config: Config, pool: ConnectionPool): RestClient {

@@ -1,8 +1,9 @@
 import { findOrStartLocalPlatform } from "#local-platform";
 import type { LifecycleClient } from "../protocol/lifecycle-client.js";
 import type { SandboxAccess } from "../protocol/lifecycle-types.js";
-import { ConnectionPool, openDaemon, openLifecycle, openTemplateClient } from "../protocol/platform.js";
+import { ConnectionPool, openDaemon, openLifecycle, openTemplateClient, openVolumeClient } from "../protocol/platform.js";
 import type { TemplateClient } from "../protocol/template-client.js";
+import type { VolumeClient } from "../protocol/volume-client.js";
 import { type Config, type ConnectionOptions, type RequestOptions, resolveConfig } from "../transport/config.js";
 import { Commands } from "./commands.js";
 import { Files } from "./files.js";
@@ -37,6 +38,11 @@ export async function openPlatform(options: ConnectionOptions): Promise<Platform
 /** Resolve the settings and open the templates of the control plane. */
 export async function openTemplates(options: ConnectionOptions): Promise<TemplateClient> {
   return openTemplateClient(await resolvePlatform(options), pool);
+}
+
+/** Resolve the settings and open the volumes of the control plane. */
+export async function openVolumes(options: ConnectionOptions): Promise<VolumeClient> {
+  return openVolumeClient(await resolvePlatform(options), pool);
 }
 
 /** Build the namespaces of one sandbox. The only place where the layers are put together. */

@@ -1,11 +1,13 @@
 import { FailedPreconditionError, InvalidArgumentError, TemplateError } from "../errors/error-classes.js";
 import { isVersionAtLeast } from "../protocol/daemon-version.js";
+import type { SandboxIsolation } from "../protocol/isolation-types.js";
 import type { NewSandboxSpec, SandboxInfo, SandboxQuery } from "../protocol/lifecycle-types.js";
 import { DAEMON_PORT, toHost } from "../protocol/platform.js";
 import { signFileUrl } from "../shared/signed-url.js";
 import { assertText } from "../shared/text-check.js";
 import { type ConnectionOptions, type RequestOptions, resolveConfig } from "../transport/config.js";
 import type { Commands } from "./commands.js";
+import { assertIsolated, type SandboxBoundaryOptions, toBoundarySpec } from "./create-isolated.js";
 import type { Files } from "./files.js";
 import { openPlatform, openSandboxParts, type SandboxParts } from "./open-sandbox.js";
 import { checkEnvs, checkLifeMs, checkUser } from "./options.js";
@@ -13,7 +15,7 @@ import { Paginator } from "./paginator.js";
 import type { Pty } from "./pty.js";
 
 /** How a sandbox is made. */
-export interface SandboxCreateOptions extends ConnectionOptions {
+export interface SandboxCreateOptions extends ConnectionOptions, SandboxBoundaryOptions {
   /** Id or alias. @defaultValue "base" */
   readonly template?: string | undefined;
   /** Milliseconds of life; the sandbox is killed when they are over. @defaultValue the server's, 300_000 */
@@ -120,6 +122,7 @@ export class Sandbox {
         operation: "sandbox.create",
       });
     }
+    if (spec.minimumIsolation !== undefined) await assertIsolated(platform.lifecycle, access, spec.minimumIsolation, pickRequest(options));
     // biome-ignore lint/complexity/noThisInStatic: a derived class makes its own instances
     const sandbox = newInstance(this, openSandboxParts(platform, access));
     Object.defineProperty(sandbox, Symbol.asyncDispose, { value: async () => void (await sandbox.kill()) });
@@ -181,6 +184,13 @@ export class Sandbox {
     return lifecycle.getInfo(sandboxId, pickRequest(options));
   }
 
+  /** Tell how a sandbox is isolated. @throws {@link SandboxNotFoundError} it ended, or the server does not tell. */
+  static async getIsolation(sandboxId: string, options: ConnectionOptions = {}): Promise<SandboxIsolation> {
+    checkSandboxId(sandboxId);
+    const { lifecycle } = await openPlatform(options);
+    return lifecycle.getIsolation(sandboxId, pickRequest(options));
+  }
+
   /** Token for ports that are not public; absent where all are. */
   get trafficAccessToken(): string | undefined {
     return this.#parts.access.trafficAccessToken;
@@ -205,6 +215,11 @@ export class Sandbox {
   /** Describe the sandbox as it is now. */
   async getInfo(options: RequestOptions = {}): Promise<SandboxInfo> {
     return this.#parts.platform.lifecycle.getInfo(this.sandboxId, options);
+  }
+
+  /** Tell how the sandbox is isolated, and what is not protected. @throws {@link SandboxNotFoundError} it ended, or the server does not tell. */
+  async getIsolation(options: RequestOptions = {}): Promise<SandboxIsolation> {
+    return this.#parts.platform.lifecycle.getIsolation(this.sandboxId, options);
   }
 
   /** Whether it answers. False when it ended or is paused. @throws {@link ConnectionError} the platform cannot be reached. */
@@ -274,7 +289,7 @@ function toSpec(options: SandboxCreateOptions): NewSandboxSpec {
     assertText(`metadata.${key}`, value);
   }
   const envs = options.envs === undefined ? undefined : checkEnvs(options.envs);
-  return { template, timeoutMs: checkLifeMs(options.timeoutMs), metadata, envs, allowInternetAccess };
+  return { template, timeoutMs: checkLifeMs(options.timeoutMs), metadata, envs, allowInternetAccess, ...toBoundarySpec(options) };
 }
 
 function requireLifeMs(timeoutMs: number): number {

@@ -48,6 +48,8 @@ export interface Config {
   readonly domain: string;
   readonly apiUrl: string;
   readonly sandboxUrl: string | undefined;
+  /** Base of the content of volumes, where it is not the control plane's. Environment only: `AGENT_SANDBOX_VOLUME_API_URL`, `E2B_VOLUME_API_URL`. */
+  readonly volumeUrl: string | undefined;
   readonly requestTimeoutMs: number;
   readonly proxy: string | undefined;
   readonly apiHeaders: Readonly<Record<string, string>>;
@@ -72,6 +74,7 @@ const VARIABLES = {
   domain: ["AGENT_SANDBOX_DOMAIN", "E2B_DOMAIN", "SANDBOX_DOMAIN"],
   api_url: ["AGENT_SANDBOX_API_URL", "E2B_API_URL", "SANDBOX_API_BASE_URL"],
   sandbox_url: ["AGENT_SANDBOX_SANDBOX_URL", "E2B_SANDBOX_URL"],
+  volume_url: ["AGENT_SANDBOX_VOLUME_API_URL", "E2B_VOLUME_API_URL"],
   platform: ["AGENT_SANDBOX_PLATFORM"],
   proxy: ["AGENT_SANDBOX_PROXY"],
   encoding: ["AGENT_SANDBOX_ENCODING"],
@@ -97,6 +100,7 @@ export function resolveConfig(options: ConnectionOptions = {}): Config {
   const domain = options.domain ?? setting("domain");
   const givenApiUrl = options.apiUrl ?? setting("api_url");
   const sandboxUrl = options.sandboxUrl ?? setting("sandbox_url");
+  const volumeUrl = setting("volume_url");
   const wanted = options.platform ?? setting("platform");
   if (wanted !== undefined && !PLATFORMS.includes(wanted)) {
     throw new InvalidArgumentError(`platform must be "cloud" or "local", not ${JSON.stringify(wanted)}`);
@@ -117,6 +121,7 @@ export function resolveConfig(options: ConnectionOptions = {}): Config {
     domain: domain ?? DEFAULT_DOMAIN,
     apiUrl: checkUrl("apiUrl", givenApiUrl ?? `https://api.${domain ?? DEFAULT_DOMAIN}`),
     sandboxUrl: sandboxUrl === undefined ? undefined : checkUrl("sandboxUrl", sandboxUrl),
+    volumeUrl: volumeUrl === undefined ? undefined : checkUrl("volumeUrl", volumeUrl),
     requestTimeoutMs: checkTimeoutMs("requestTimeoutMs", options.requestTimeoutMs) ?? DEFAULT_REQUEST_TIMEOUT_MS,
     proxy: checkProxy(options.proxy ?? setting("proxy")),
     apiHeaders: Object.freeze({ ...options.apiHeaders }),

@@ -1,20 +1,31 @@
-import { Sandbox } from "../../index.js";
+import { Sandbox, SandboxError, type SandboxIsolation } from "../../index.js";
 import { EXIT, type ExitCode } from "../exit-code.js";
+import { toIsolationRows } from "../isolation-view.js";
 import { formatTable, writeJson, writeOut } from "../output.js";
 import { toSandboxJson } from "../sandbox-view.js";
 
 /** `abx info`. */
 export async function runInfoCommand(sandboxId: string, options: { readonly json?: boolean }): Promise<ExitCode> {
   const fields = toSandboxJson(await Sandbox.getInfo(sandboxId));
-  if (options.json) await writeJson(fields);
-  else
-    await writeOut(
-      formatTable(
-        ["FIELD", "VALUE"],
-        Object.entries(fields).map(([name, value]) => [name, toCell(value)]),
-      ),
-    );
+  const isolation = await findIsolation(sandboxId);
+  if (options.json) {
+    await writeJson({ ...fields, isolation: isolation ?? null });
+    return EXIT.ok;
+  }
+  const rows = Object.entries(fields).map(([name, value]) => [name, toCell(value)]);
+  await writeOut(formatTable(["FIELD", "VALUE"], rows));
+  if (isolation !== undefined) await writeOut(`\n${formatTable(["ISOLATION", ""], toIsolationRows(isolation))}`);
   return EXIT.ok;
+}
+
+/** `undefined` where the server does not tell. */
+async function findIsolation(sandboxId: string): Promise<SandboxIsolation | undefined> {
+  try {
+    return await Sandbox.getIsolation(sandboxId);
+  } catch (error) {
+    if (SandboxError.isInstance(error) && ["sandbox_not_found", "unimplemented"].includes(error.reason)) return undefined;
+    throw error;
+  }
 }
 
 function toCell(value: unknown): string {

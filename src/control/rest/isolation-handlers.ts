@@ -32,13 +32,18 @@ function toIsolationWire(report: IsolationReport, record: SandboxRecord): compon
     hostUidOfRoot: report.hostUidOfRoot,
     seccomp: report.seccomp,
     limits,
-    network: report.network,
+    network: isCutOff(record) ? "none" : "proxy",
     caveats: [
       ...report.caveats,
       ...(limits.diskMB === undefined ? [NO_DISK_LIMIT] : []),
       ...(record.accessToken === undefined ? [OPEN] : []),
     ],
   };
+}
+
+/** Without a way out at all; every other sandbox has the proxy, which decides about each connection. */
+function isCutOff({ allowInternetAccess, network }: SandboxRecord): boolean {
+  return allowInternetAccess === false && (network.allowOut ?? []).length === 0;
 }
 
 const NO_DISK_LIMIT = "There is no limit of what the sandbox writes: it can fill the disk of this machine.";
