@@ -32,7 +32,9 @@ export type {
   SandboxState,
   VolumeMountInfo,
 } from "./protocol/lifecycle-types.js";
+export type { EgressProxy, NetworkLogEntry, NetworkRule, NetworkUpdate, SandboxNetwork } from "./protocol/network-client.js";
 export type { ProcessInfo, PtySize } from "./protocol/process-client.js";
+export type { SecretInfo } from "./protocol/secret-client.js";
 export type {
   TemplateBuildLog,
   TemplateBuildStatus,
@@ -73,6 +75,7 @@ export {
   type ReadArchiveOptions,
   type WatchOptions,
 } from "./sandbox/files.js";
+export { ALL_TRAFFIC, Network, type NetworkLogOptions } from "./sandbox/network.js";
 export type { SandboxParts } from "./sandbox/open-sandbox.js";
 export { Paginator } from "./sandbox/paginator.js";
 export { Pty, type PtyConnectOptions, type PtyCreateOptions, type PtyUrlOptions } from "./sandbox/pty.js";
@@ -87,6 +90,7 @@ export {
   type SandboxListOptions,
   type SandboxPaginator,
 } from "./sandbox/sandbox.js";
+export { Secret, type SecretListOptions, type SecretOptions } from "./sandbox/secret.js";
 export {
   type BuildLogger,
   defaultBuildLogger,

@@ -95,6 +95,15 @@ export function buildProgram({ outputClosed, setExitCode }: ProgramContext): Com
     );
 
   program
+    .command("logs")
+    .description("show a log of a sandbox")
+    .argument("<sandbox-id>")
+    .option("--network", "what it tried to reach, and why it was let through or not")
+    .option("--limit <entries>", "newest entries to show", parseWholeNumber, 100)
+    .option("--json", "print a JSON array")
+    .action(async (sandboxId, options) => setExitCode(await (await import("./commands/logs.js")).runLogsCommand(sandboxId, options)));
+
+  program
     .command("kill")
     .description("end sandboxes")
     .argument("[sandbox-id...]")

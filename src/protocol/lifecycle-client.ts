@@ -5,6 +5,7 @@ import type { RequestOptions } from "../transport/config.js";
 import type { RestAnswer, RestCallOptions, RestClient } from "../transport/rest.js";
 import type { HostMount, SandboxIsolation } from "./isolation-types.js";
 import type { NewSandboxSpec, Page, SandboxAccess, SandboxInfo, SandboxQuery } from "./lifecycle-types.js";
+import { toNetworkWire } from "./network-client.js";
 import type { RouteMemory } from "./route-memory.js";
 
 type Schemas = components["schemas"];
@@ -69,6 +70,7 @@ export function createLifecycleClient(rest: RestClient, routes: RouteMemory, bas
         ...(spec.volumeMounts !== undefined && { volumeMounts: [...spec.volumeMounts] }),
         ...(spec.mounts !== undefined && { mounts: spec.mounts.map(toWireMount) }),
         ...(spec.minimumIsolation !== undefined && { minimumIsolation: spec.minimumIsolation }),
+        ...(spec.network !== undefined && { network: toNetworkWire(spec.network) }),
       };
       const answer = await newestRoute(
         () => rest.call(call, (client, init) => client.POST("/v2/sandboxes", { ...init, body })),
@@ -208,6 +210,7 @@ function toInfo(wire: Schemas["ListedSandbox"] & Partial<Schemas["SandboxDetail"
     volumeMounts: wire.volumeMounts ?? [],
     ...(wire.allowInternetAccess != null && { allowInternetAccess: wire.allowInternetAccess }),
     ...(wire.domain != null && { sandboxDomain: wire.domain }),
+    ...(wire.network !== undefined && { network: wire.network }),
     ...(wire.lifecycle !== undefined && { lifecycle: wire.lifecycle }),
   };
 }

@@ -1,4 +1,5 @@
 import type { HostMount, IsolationLevel } from "./isolation-types.js";
+import type { SandboxNetwork } from "./network-client.js";
 
 /** `running` answers requests; `paused` is kept aside. */
 export type SandboxState = "running" | "paused";
@@ -31,6 +32,8 @@ export interface SandboxInfo {
   /** Domain of its hosts, when it is not that of the client's configuration. */
   readonly sandboxDomain?: string;
   readonly lifecycle?: SandboxLifecycleInfo;
+  /** Rules for its traffic; absent in lists. */
+  readonly network?: SandboxNetwork;
 }
 
 /** What happens at the end of life. */
@@ -61,6 +64,7 @@ export interface NewSandboxSpec {
   readonly volumeMounts: readonly VolumeMountInfo[] | undefined;
   readonly mounts: readonly HostMount[] | undefined;
   readonly minimumIsolation: IsolationLevel | undefined;
+  readonly network: SandboxNetwork | undefined;
 }
 
 /** Everything a client needs to talk to a sandbox. */

@@ -11,10 +11,12 @@ import { type ArchiveClient, createHttpArchives } from "./archive-client.js";
 import { createFilesystemClient, type FilesystemClient } from "./filesystem-client.js";
 import { createLifecycleClient, type LifecycleClient } from "./lifecycle-client.js";
 import type { SandboxAccess } from "./lifecycle-types.js";
+import { createNetworkClient, type NetworkClient } from "./network-client.js";
 import { createProcessArchives } from "./process-archives.js";
 import { createProcessClient, type ProcessClient } from "./process-client.js";
 import { createResumableProcessClient, RESUMABLE_SERVICE } from "./resumable-process-client.js";
 import type { RouteGeneration } from "./route-memory.js";
+import { createSecretClient, type SecretClient } from "./secret-client.js";
 import { createTemplateClient, type TemplateClient } from "./template-client.js";
 import { createTerminalClient, TERMINAL_SERVICE, type TerminalClient } from "./terminal-client.js";
 import { createFileTransfer, type FileTransfer } from "./transfer.js";
@@ -49,6 +51,16 @@ export class ConnectionPool {
 /** The clients of one control plane. */
 export function openLifecycle(config: Config, pool: ConnectionPool): LifecycleClient {
   return createLifecycleClient(openRest(config, pool), pool.routes, config.apiUrl);
+}
+
+/** The client for the networks of the sandboxes of one control plane. */
+export function openNetworkClient(config: Config, pool: ConnectionPool): NetworkClient {
+  return createNetworkClient(openRest(config, pool));
+}
+
+/** The client for the secrets of one control plane. */
+export function openSecretClient(config: Config, pool: ConnectionPool): SecretClient {
+  return createSecretClient(openRest(config, pool));
 }
 
 /** The client for the templates of one control plane. */

@@ -1,12 +1,22 @@
 import { findOrStartLocalPlatform } from "#local-platform";
 import type { LifecycleClient } from "../protocol/lifecycle-client.js";
 import type { SandboxAccess } from "../protocol/lifecycle-types.js";
-import { ConnectionPool, openDaemon, openLifecycle, openTemplateClient, openVolumeClient } from "../protocol/platform.js";
+import {
+  ConnectionPool,
+  openDaemon,
+  openLifecycle,
+  openNetworkClient,
+  openSecretClient,
+  openTemplateClient,
+  openVolumeClient,
+} from "../protocol/platform.js";
+import type { SecretClient } from "../protocol/secret-client.js";
 import type { TemplateClient } from "../protocol/template-client.js";
 import type { VolumeClient } from "../protocol/volume-client.js";
 import { type Config, type ConnectionOptions, type RequestOptions, resolveConfig } from "../transport/config.js";
 import { Commands } from "./commands.js";
 import { Files } from "./files.js";
+import { Network } from "./network.js";
 import { Pty } from "./pty.js";
 
 /** A control plane and the settings to reach it. */
@@ -22,6 +32,7 @@ export interface SandboxParts {
   readonly files: Files;
   readonly commands: Commands;
   readonly pty: Pty;
+  readonly network: Network;
   /** Whether the daemon answers; false when the edge knows no such running sandbox. */
   isHealthy(options: RequestOptions): Promise<boolean>;
 }
@@ -33,6 +44,16 @@ const pool = /* @__PURE__ */ new ConnectionPool();
 export async function openPlatform(options: ConnectionOptions): Promise<Platform> {
   const config = await resolvePlatform(options);
   return { config, lifecycle: openLifecycle(config, pool) };
+}
+
+/** Resolve the settings and open the network of a sandbox by its id. */
+export async function openNetwork(sandboxId: string, options: ConnectionOptions): Promise<Network> {
+  return new Network(openNetworkClient(await resolvePlatform(options), pool), sandboxId);
+}
+
+/** Resolve the settings and open the secrets of the control plane. */
+export async function openSecrets(options: ConnectionOptions): Promise<SecretClient> {
+  return openSecretClient(await resolvePlatform(options), pool);
 }
 
 /** Resolve the settings and open the templates of the control plane. */
@@ -54,6 +75,7 @@ export function openSandboxParts(platform: Platform, access: SandboxAccess): San
     files: new Files({ entries: filesystem, transfer, archives }, access.envdVersion),
     commands: new Commands(processes, access.envdVersion),
     pty: new Pty({ processes, terminals }),
+    network: new Network(openNetworkClient(platform.config, pool), access.sandboxId),
     isHealthy,
   };
 }

@@ -2,6 +2,7 @@ import { FailedPreconditionError, InvalidArgumentError, TemplateError } from "..
 import { isVersionAtLeast } from "../protocol/daemon-version.js";
 import type { SandboxIsolation } from "../protocol/isolation-types.js";
 import type { NewSandboxSpec, SandboxInfo, SandboxQuery } from "../protocol/lifecycle-types.js";
+import type { NetworkLogEntry, NetworkUpdate, SandboxNetwork } from "../protocol/network-client.js";
 import { DAEMON_PORT, toHost } from "../protocol/platform.js";
 import { signFileUrl } from "../shared/signed-url.js";
 import { assertText } from "../shared/text-check.js";
@@ -9,7 +10,8 @@ import { type ConnectionOptions, type RequestOptions, resolveConfig } from "../t
 import type { Commands } from "./commands.js";
 import { assertIsolated, type SandboxBoundaryOptions, toBoundarySpec } from "./create-isolated.js";
 import type { Files } from "./files.js";
-import { openPlatform, openSandboxParts, type SandboxParts } from "./open-sandbox.js";
+import type { Network, NetworkLogOptions } from "./network.js";
+import { openNetwork, openPlatform, openSandboxParts, type SandboxParts } from "./open-sandbox.js";
 import { checkEnvs, checkLifeMs, checkUser } from "./options.js";
 import { Paginator } from "./paginator.js";
 import type { Pty } from "./pty.js";
@@ -26,6 +28,8 @@ export interface SandboxCreateOptions extends ConnectionOptions, SandboxBoundary
   readonly envs?: Readonly<Record<string, string | undefined>> | undefined;
   /** Let it reach the internet. @defaultValue the server's */
   readonly allowInternetAccess?: boolean | undefined;
+  /** Rules for its traffic. @defaultValue everything public may be reached, and every port is open to who knows it */
+  readonly network?: SandboxNetwork | undefined;
 }
 
 /** How a running sandbox is joined. */
@@ -80,6 +84,7 @@ export class Sandbox {
   readonly files: Files;
   readonly commands: Commands;
   readonly pty: Pty;
+  readonly network: Network;
   // Private, so that no credential shows up when the object is printed or serialised.
   readonly #parts: SandboxParts;
 
@@ -90,6 +95,7 @@ export class Sandbox {
     this.files = parts.files;
     this.commands = parts.commands;
     this.pty = parts.pty;
+    this.network = parts.network;
   }
 
   /**
@@ -191,6 +197,18 @@ export class Sandbox {
     return lifecycle.getIsolation(sandboxId, pickRequest(options));
   }
 
+  /** Replace the rules for outgoing traffic of a sandbox; see {@link Network.update}. */
+  static async updateNetwork(sandboxId: string, rules: NetworkUpdate, options: ConnectionOptions = {}): Promise<void> {
+    checkSandboxId(sandboxId);
+    await (await openNetwork(sandboxId, options)).update(rules, pickRequest(options));
+  }
+
+  /** What a sandbox tried to reach; see {@link Network.log}. */
+  static async getNetworkLog(sandboxId: string, options: ConnectionOptions & NetworkLogOptions = {}): Promise<readonly NetworkLogEntry[]> {
+    checkSandboxId(sandboxId);
+    return (await openNetwork(sandboxId, options)).log({ ...pickRequest(options), limit: options.limit });
+  }
+
   /** Token for ports that are not public; absent where all are. */
   get trafficAccessToken(): string | undefined {
     return this.#parts.access.trafficAccessToken;
@@ -210,6 +228,11 @@ export class Sandbox {
   /** Set the end of its life to `timeoutMs` from now, nearer or further; `0` ends it. */
   async setTimeout(timeoutMs: number, options: RequestOptions = {}): Promise<void> {
     await this.#parts.platform.lifecycle.setTimeout(this.sandboxId, requireLifeMs(timeoutMs), options);
+  }
+
+  /** The same as `network.update`, by its E2B-shaped name. */
+  async updateNetwork(rules: NetworkUpdate, options: RequestOptions = {}): Promise<void> {
+    await this.network.update(rules, options);
   }
 
   /** Describe the sandbox as it is now. */
@@ -282,14 +305,15 @@ function pickRequest({ signal, requestTimeoutMs }: RequestOptions): RequestOptio
 }
 
 function toSpec(options: SandboxCreateOptions): NewSandboxSpec {
-  const { template = DEFAULT_TEMPLATE, metadata, allowInternetAccess } = options;
+  const { template = DEFAULT_TEMPLATE, metadata, allowInternetAccess, network } = options;
   assertText("template", template);
   for (const [key, value] of Object.entries(metadata ?? {})) {
     assertText("a metadata key", key);
     assertText(`metadata.${key}`, value);
   }
   const envs = options.envs === undefined ? undefined : checkEnvs(options.envs);
-  return { template, timeoutMs: checkLifeMs(options.timeoutMs), metadata, envs, allowInternetAccess, ...toBoundarySpec(options) };
+  const checked = { template, timeoutMs: checkLifeMs(options.timeoutMs), metadata, envs, allowInternetAccess, network };
+  return { ...checked, ...toBoundarySpec(options) };
 }
 
 function requireLifeMs(timeoutMs: number): number {

@@ -2,9 +2,12 @@ import { domainToASCII } from "node:url";
 
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 const MAX_NAME = 253;
+const NO_NAME = /[\p{Cc}\s/\\?#@:%[\]]/u;
 
 /** A host name as all comparisons use it: ASCII, lower case, without the root's dot. `undefined` when the text is none. */
 export function toHostName(text: string): string | undefined {
+  // domainToASCII reads a URL, so what ends a host there would end it silently here.
+  if (NO_NAME.test(text)) return undefined;
   const name = domainToASCII(text.replace(/\.$/, "")).toLowerCase();
   if (name === "" || name.length > MAX_NAME) return undefined;
   return name.split(".").every((label) => LABEL.test(label)) ? name : undefined;

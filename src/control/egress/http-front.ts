@@ -31,6 +31,8 @@ export class HttpFront {
     // It never listens: connections are handed to it.
     this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: HEAD_TIMEOUT_MS, requestTimeout: 0 });
     this.#server.timeout = 0;
+    // A client that has finished sending still wants its answer; Node has no type for this switch.
+    Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#server.on("request", (request, response) => void this.#onRequest(request, response));
     this.#server.on("connect", (request, socket, head) => void this.#onConnect(request, socket as Socket, head));
     this.#server.on("clientError", (_error, socket) => refuse(socket, 400, "this is not a valid request to an HTTP proxy"));

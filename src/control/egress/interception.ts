@@ -46,6 +46,8 @@ export class InterceptionServer {
     this.#trusted = trusted;
     this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 });
     this.#server.timeout = 0;
+    // A client that has finished sending still wants its answer; Node has no type for this switch.
+    Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#server.on("request", (request, response) => this.#onRequest(request, response));
     this.#server.on("clientError", (_error, socket) => socket.destroy());
   }
