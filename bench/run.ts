@@ -9,8 +9,9 @@ import { createWarm } from "./measurements/create-warm.js";
 import { fileTransfer } from "./measurements/file-transfer.js";
 import { idleMemory } from "./measurements/idle-memory.js";
 import { runTrue } from "./measurements/run-true.js";
+import { stdout } from "./measurements/stdout.js";
 
-const MEASUREMENTS: readonly Measurement[] = [createWarm, createCold, runTrue, fileTransfer, idleMemory];
+const MEASUREMENTS: readonly Measurement[] = [createWarm, createCold, runTrue, stdout, fileTransfer, idleMemory];
 const RESULTS = fileURLToPath(new URL("results/latest.json", import.meta.url));
 
 const wanted = process.argv.slice(2);
