@@ -2094,7 +2094,7 @@ export interface components {
     headers: {
         /** @description `binary` when the daemon of the sandbox is ours and takes binary Connect messages as well as JSON. Absent on other servers: a client then speaks JSON. */
         Encoding: "binary";
-        /** @description Services of our own that the sandbox's daemon offers beside those of the shared wire, separated by commas: `process.v1` is `agentsandbox.process.v1.ProcessService`. A platform that is not ours leaves the header out. */
+        /** @description Services of our own that the sandbox's daemon offers beside those of the shared wire, separated by commas: `process.v1` is `agentsandbox.process.v1.ProcessService`, `pty.v1` is `terminals.yaml`. A platform that is not ours leaves the header out. */
         Services: string;
         /** @description Whole seconds after which the same request has a chance. */
         RetryAfter: number;
