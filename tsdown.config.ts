@@ -45,16 +45,24 @@ export default defineConfig([
     dts: { emitDtsOnly: true },
     deps: { neverBundle: [/^#/] },
   },
-  {
-    // The daemon is mounted alone into sandboxes, so its one file holds everything.
+  // The daemon is mounted alone into sandboxes, so its one file holds everything.
+  standalone("daemon", "src/daemon/main.ts", "esm"),
+  // The same daemon as the one script from which each machine makes a start-up snapshot for its own Node, and what makes it.
+  standalone("snapshot", "src/daemon/snapshot.ts", "cjs"),
+  standalone("build-snapshot", "src/daemon/build-snapshot.ts", "cjs"),
+]);
+
+function standalone(name: string, entry: string, format: "esm" | "cjs"): UserConfig {
+  return {
     ...shared,
-    name: "daemon",
-    entry: { daemon: "src/daemon/main.ts" },
+    name,
+    entry: { [name]: entry },
+    format,
     outDir: "dist/daemon",
-    outExtensions: () => ({ js: ".mjs" }),
+    outExtensions: () => ({ js: format === "esm" ? ".mjs" : ".cjs" }),
     minify: true,
     dts: false,
     deps: { alwaysBundle: [/^(?!node:)/], onlyBundle: false },
     outputOptions: { codeSplitting: false },
-  },
-]);
+  };
+}

@@ -1,8 +1,6 @@
-import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { FailedPreconditionError, RateLimitError } from "../errors/error-classes.js";
+import { findAddonFile } from "./native/addon-file.js";
 import type { LibcLoader } from "./native/libc.js";
 
 // fcntl(2) on Linux.
@@ -65,11 +63,10 @@ export function loadPtyAddon(libcLoader: LibcLoader): PtyAddon {
 }
 
 function requireAddon(): NativeAddon {
-  const require = createRequire(import.meta.url);
-  const beside = join(dirname(fileURLToPath(import.meta.url)), "pty.node");
-  const target = existsSync(beside) ? beside : `@lydell/node-pty-${process.platform}-${process.arch}/pty.node`;
+  const load = createRequire(import.meta.url);
+  const target = findAddonFile("pty.node") ?? `@lydell/node-pty-${process.platform}-${process.arch}/pty.node`;
   try {
-    return require(target) as NativeAddon;
+    return load(target) as NativeAddon;
   } catch (cause) {
     throw new FailedPreconditionError(`terminals are not available: the add-on ${target} cannot be loaded`, { cause });
   }

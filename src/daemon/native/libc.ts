@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { UnimplementedError } from "../../errors/error-classes.js";
+import { findAddonFile } from "./addon-file.js";
 
 /** The C library calls that Node does not offer. Each returns what the C function returns; −1 means {@link Libc.errno} says why. */
 export interface Libc {
@@ -80,7 +80,7 @@ function openBridge(): CallBridge {
 }
 
 function bridgeCandidates(): string[] {
-  const candidates = [fileURLToPath(new URL("koffi.node", import.meta.url))];
+  const candidates = [findAddonFile("koffi.node") ?? ""];
   try {
     const main = createRequire(import.meta.url).resolve(`@koromix/koffi-linux-${process.arch}`);
     candidates.push(join(dirname(main), `linux_${process.arch}`, "koffi.node"), join(dirname(main), `musl_${process.arch}`, "koffi.node"));

@@ -6,6 +6,9 @@ import type { OciMount, OciRlimit, OciSeccomp, OciSpec } from "./oci-spec.js";
 /** Where the runtime directory stands in every sandbox. */
 export const RUNTIME_MOUNT = "/opt/agent-sandbox";
 
+/** Start-up snapshot of the daemon in the runtime directory; it appears some time after the directory. */
+export const DAEMON_BLOB = "daemon.blob";
+
 /** Directory of the root file system inside the bundle; the overlay is mounted there in a namespace that only the container keeps. */
 export const ROOTFS_DIR = "rootfs";
 
@@ -40,7 +43,8 @@ export interface HostFacts {
  * takes every other process of the pid namespace along.
  */
 const INIT = `exec 2>/run/agent-sandbox.log
-${RUNTIME_MOUNT}/node ${RUNTIME_MOUNT}/daemon.mjs --fd 3 &
+[ ! -f ${RUNTIME_MOUNT}/${DAEMON_BLOB} ] || set -- --snapshot-blob ${RUNTIME_MOUNT}/${DAEMON_BLOB}
+${RUNTIME_MOUNT}/node "$@" ${RUNTIME_MOUNT}/daemon.mjs --fd 3 &
 exec 3<&-
 wait $!`;
 

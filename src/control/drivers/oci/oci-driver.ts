@@ -6,6 +6,7 @@ import type { Logger } from "../../logger.js";
 import type { PlatformPaths } from "../../paths.js";
 import type { Driver, DriverCapabilities, Instance, InstanceSpec, IsolationReport } from "../driver.js";
 import { SANDBOX_NAMESPACES } from "./bundle.js";
+import { type SnapshotBuild, startSnapshotBuild } from "./daemon-snapshot.js";
 import { HelperProcess } from "./helper-process.js";
 import type { EngineInfo } from "./helper-protocol.js";
 import { findPackageFiles, type PackageFiles } from "./package-files.js";
@@ -29,6 +30,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
   const { paths, logger } = options;
   let helper: HelperProcess | undefined;
   let info: EngineInfo | undefined;
+  let snapshot: SnapshotBuild | undefined;
 
   const opened = (): HelperProcess => {
     if (helper === undefined) throw new FailedPreconditionError("the OCI driver is not open");
@@ -77,6 +79,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
         throw error;
       }
       helper = started;
+      snapshot = startSnapshotBuild(runtimeDir, packageFiles, logger);
       const used = new Set([runtimeDir, ...mountedRuntimeDirs(paths.sandboxesDir)]);
       pruneRuntimeDirs(paths.runtimeDir, (directory) => used.has(directory));
       return toCapabilities(info);
@@ -102,6 +105,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     },
 
     async close() {
+      await snapshot?.cancel();
       await helper?.close();
       helper = undefined;
     },

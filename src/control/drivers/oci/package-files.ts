@@ -8,6 +8,9 @@ import { FailedPreconditionError } from "../../../errors/error-classes.js";
 export interface PackageFiles {
   readonly runtimeHelper: string;
   readonly daemon: string;
+  /** The daemon as a script for a start-up snapshot, and the script that makes one. */
+  readonly snapshot: string;
+  readonly snapshotBuilder: string;
   /** Native add-ons beside the daemon, by the name under which it loads them; those of optional packages may be absent. */
   readonly addons: Readonly<Record<string, string>>;
 }
@@ -21,7 +24,12 @@ const PACKAGE_NAME = "@agent-sandbox/sdk";
  */
 export function findPackageFiles(): PackageFiles {
   const root = findPackageRoot(dirname(fileURLToPath(import.meta.url)));
-  const files = { runtimeHelper: join(root, "dist/control/runtime-helper.js"), daemon: join(root, "dist/daemon/daemon.mjs") };
+  const files = {
+    runtimeHelper: join(root, "dist/control/runtime-helper.js"),
+    daemon: join(root, "dist/daemon/daemon.mjs"),
+    snapshot: join(root, "dist/daemon/snapshot.cjs"),
+    snapshotBuilder: join(root, "dist/daemon/build-snapshot.cjs"),
+  };
   for (const file of Object.values(files)) {
     if (!existsSync(file)) throw new FailedPreconditionError(`${file} is missing: build the package first (npm run build).`);
   }
