@@ -21,17 +21,20 @@ export interface FaultProxy extends AsyncDisposable {
   readonly connectionCount: number;
   /** Break every connection now. */
   resetAll(): void;
+  /** Send the next connections to another port. */
+  redirect(port: number): void;
 }
 
 const DELAY_MS = 30;
 
 /** A TCP proxy on loopback that breaks connections where it is told to. */
 export async function openFaultProxy(upstreamPort: number): Promise<FaultProxy> {
+  let port = upstreamPort;
   let plans: readonly (readonly Fault[])[] = [];
   let count = 0;
   const open = new Set<Link>();
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-    const link = new Link(client, upstreamPort, plans[count] ?? []);
+    const link = new Link(client, port, plans[count] ?? []);
     count += 1;
     open.add(link);
     client.once("close", () => open.delete(link));
@@ -50,6 +53,9 @@ export async function openFaultProxy(upstreamPort: number): Promise<FaultProxy> 
     },
     resetAll() {
       for (const link of open) link.end("reset");
+    },
+    redirect(nextPort) {
+      port = nextPort;
     },
     async [Symbol.asyncDispose]() {
       for (const link of open) link.end("reset");
