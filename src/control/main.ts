@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { InvalidArgumentError } from "../errors/error-classes.js";
 import { createOciDriver } from "./drivers/oci/oci-driver.js";
+import { ALL_RUNTIME_NAMES } from "./drivers/oci/runtime-probe.js";
 import { createJsonLogger } from "./logger.js";
 import { resolvePaths } from "./paths.js";
 import { openPlatform, type Platform } from "./platform.js";
@@ -19,6 +20,10 @@ export interface PlatformOptions {
   readonly poolSize?: number | undefined;
   /** Sandboxes that may exist at a time. @defaultValue `AGENT_SANDBOX_MAX_SANDBOXES`, else 500 */
   readonly maxSandboxes?: number | undefined;
+  /** MiB that each sandbox may write to its own file system; 0 for as much as the machine has. @defaultValue `AGENT_SANDBOX_DISK_MB`, else 0 */
+  readonly diskMb?: number | undefined;
+  /** OCI runtime that sandboxes run in: `crun`, `runc` or `runsc` (gVisor). @defaultValue `AGENT_SANDBOX_RUNTIME`, else the first of crun and runc that works */
+  readonly runtime?: string | undefined;
   /** Milliseconds without a sandbox and without a request until the platform stops itself; 0 never. @defaultValue 900_000 */
   readonly idleTimeoutMs?: number | undefined;
   /** Stop on SIGTERM and SIGINT. @defaultValue true */
@@ -29,6 +34,9 @@ const DEFAULT_IDLE_TIMEOUT_MS = 15 * 60_000;
 const MAX_DEFAULT_POOL = 2;
 const MAX_POOL = 100;
 const DEFAULT_MAX_SANDBOXES = 500;
+const MIN_DISK_MB = 16;
+/** 1 TiB. */
+const MAX_DISK_MB = 1_048_576;
 
 /**
  * Start the local platform of this user in this process. The log goes to stderr, one JSON object per line.
@@ -40,11 +48,13 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Plat
   const paths = resolvePaths();
   const logger = createJsonLogger((line) => process.stderr.write(line));
   const templateStore = createTemplateStore(paths.templatesDir);
+  const diskMb = checkDiskMb(options.diskMb ?? fromEnvironment("DISK_MB") ?? 0);
+  const runtime = checkRuntime(options.runtime ?? process.env.AGENT_SANDBOX_RUNTIME);
   const platform = await openPlatform(
     {
       paths,
-      driver: createOciDriver({ paths, logger }),
-      templates: createTemplateResolver(templateStore),
+      driver: createOciDriver({ paths, logger, withDisks: diskMb > 0, ...(runtime !== undefined && { runtimeNames: [runtime] }) }),
+      templates: createTemplateResolver(templateStore, diskMb),
       templateStore,
       logger,
     },
@@ -69,6 +79,17 @@ function defaultPoolSize(): number {
 function fromEnvironment(name: string): number | undefined {
   const configured = process.env[`AGENT_SANDBOX_${name}`];
   return configured ? Number(configured) : undefined;
+}
+
+function checkDiskMb(value: number): number {
+  if (value > 0 && value < MIN_DISK_MB) throw new InvalidArgumentError(`diskMb must be 0 or at least ${MIN_DISK_MB}, got ${value}`);
+  return inRange("diskMb", value, MAX_DISK_MB);
+}
+
+function checkRuntime(name: string | undefined): string | undefined {
+  if (!name) return undefined;
+  if (ALL_RUNTIME_NAMES.includes(name)) return name;
+  throw new InvalidArgumentError(`runtime must be one of ${ALL_RUNTIME_NAMES.join(", ")}, got "${name}"`);
 }
 
 function inRange(name: string, value: number, maximum: number): number {

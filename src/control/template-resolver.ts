@@ -24,8 +24,12 @@ export interface TemplateResolver {
 /** Processes and threads of one sandbox; enough for builds and browsers, far too few to hurt the machine. */
 export const PIDS_MAX = 1_024;
 
-/** Resolve references in the templates on the disk. */
-export function createTemplateResolver(store: Pick<TemplateStore, "resolve">): TemplateResolver {
+/**
+ * Resolve references in the templates on the disk.
+ *
+ * @param diskMb MiB that a sandbox may write; 0 for no limit
+ */
+export function createTemplateResolver(store: Pick<TemplateStore, "resolve">, diskMb = 0): TemplateResolver {
   return {
     resolve(reference) {
       const build = store.resolve(reference);
@@ -34,8 +38,13 @@ export function createTemplateResolver(store: Pick<TemplateStore, "resolve">): T
         buildId: build.buildId,
         alias: build.aliases[0],
         dir: build.directory,
-        limits: { memoryBytes: build.memoryMb * 1024 * 1024, cpuCount: build.cpuCount, pidsMax: PIDS_MAX },
-        diskSizeMb: 0,
+        limits: {
+          memoryBytes: build.memoryMb * 1024 * 1024,
+          cpuCount: build.cpuCount,
+          pidsMax: PIDS_MAX,
+          ...(diskMb > 0 && { diskBytes: diskMb * 1024 * 1024 }),
+        },
+        diskSizeMb: diskMb,
         start: build.start,
       };
     },

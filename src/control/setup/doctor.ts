@@ -95,6 +95,7 @@ async function probeAll(paths: PlatformPaths): Promise<EngineInfo> {
     runtimeDir: prepareRuntimeDir(paths.runtimeDir, files),
     probeFile: join(paths.dataDir, "runtime-probe.json"),
     runtimeNames: RUNTIME_NAMES,
+    disksDir: join(paths.dataDir, "disks"),
     probeAll: true,
   };
   const helper = new HelperProcess({ script: files.runtimeHelper, config, logger: quiet });

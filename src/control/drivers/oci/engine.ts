@@ -9,6 +9,7 @@ import { readCgroupUsage } from "./cgroup-usage.js";
 import { type CgroupLayout, destroyCgroup, hasProcesses, listChildCgroups, readCgroupLayout, removeEmptyCgroup } from "./cgroups.js";
 import { ConcurrencyGate } from "./concurrency-gate.js";
 import { copyTree } from "./copy-tree.js";
+import { DiskImages, hasWritableLayer, upperDir, writableDir } from "./disk-image.js";
 import { measureDiskUsage } from "./disk-usage.js";
 import { freezeCgroup, thawCgroup } from "./freezer.js";
 import type { EngineConfig, EngineInfo, FoundSandbox } from "./helper-protocol.js";
@@ -19,7 +20,7 @@ import { moveTree } from "./move-tree.js";
 import { isDeadProbe, probeRuntime } from "./probe-runtime.js";
 import { runContainer } from "./run-container.js";
 import { findRuntimes, ProbeCache, type RuntimeProbe } from "./runtime-probe.js";
-import { cleanUpper, removeTree, rewriteSandboxFiles, usedLowerDirs, writeSandboxFiles } from "./sandbox-files.js";
+import { cleanUpper, makeSandboxDir, removeTree, rewriteSandboxFiles, usedLowerDirs, writeSandboxFiles } from "./sandbox-files.js";
 import { type LoadedSeccomp, loadSeccomp } from "./seccomp.js";
 import { socketFile } from "./socket-file.js";
 import { readTemplateLayers } from "./template-layers.js";
@@ -42,6 +43,8 @@ export class OciEngine {
   readonly #destroys = new ConcurrencyGate(DESTROYS_AT_ONCE);
   readonly #inCreation = new Set<string>();
   readonly #inDestruction = new Map<string, Promise<void>>();
+  readonly #disks: DiskImages;
+  #hasDisks = false;
   #runtime: RuntimeProbe | undefined;
 
   /** @throws {@link FailedPreconditionError} this user can have no sandboxes. */
@@ -59,6 +62,7 @@ export class OciEngine {
     this.#cgroupParent = join(CGROUP_ROOT, createHash("sha256").update(realpathSync(config.stateDir)).digest("hex").slice(0, 12));
     this.#host = readHostFacts(this.#cgroups);
     this.#seccomp = loadSeccomp(SANDBOX_CAPABILITIES);
+    this.#disks = new DiskImages(config.disksDir ?? config.sandboxesDir);
   }
 
   /**
@@ -79,14 +83,25 @@ export class OciEngine {
     const runtime = probes.find(({ failure }) => failure === undefined);
     if (runtime === undefined) throw new FailedPreconditionError(toNoRuntimeText(probes));
     this.#runtime = runtime;
+    this.#hasDisks = this.#config.disksDir !== undefined && (await this.#probeDisks(cache)).failure === undefined;
     return {
       runtime,
       probes,
+      hasDisks: this.#hasDisks,
       cgroups: this.#cgroups,
       seccomp: this.#seccomp.source,
       hostIdBase: this.#idRange.base,
       openFiles: openFilesLimit(this.#host),
     };
+  }
+
+  #probeDisks(cache: ProbeCache): Promise<RuntimeProbe> {
+    const [mkfs] = findRuntimes(["mkfs.ext4"]);
+    if (mkfs === undefined) return Promise.resolve({ name: "disk", path: "", version: "", failure: "mkfs.ext4 is not installed" });
+    return cache.get(mkfs.path, async () => {
+      const failure = await this.#disks.probe();
+      return { ...mkfs, version: "", ...(failure !== undefined && { failure }) };
+    });
   }
 
   /** Start a container; leaves nothing behind when it rejects. */
@@ -126,8 +141,10 @@ export class OciEngine {
     await this.#destroys.run(async () => {
       const directory = this.#sandboxDir(id);
       await destroyCgroup(this.#cgroups, this.#cgroupPath(id));
-      isFilled = cleanUpper(join(directory, "upper"));
-      if (isFilled) await moveTree(join(directory, "upper"), target);
+      await this.#disks.attach(directory, false);
+      const upper = upperDir(directory);
+      isFilled = cleanUpper(upper);
+      if (isFilled) await moveTree(upper, target);
       await this.#remove(id);
     });
     return isFilled;
@@ -145,7 +162,7 @@ export class OciEngine {
     const ids = [...new Set(names)].filter((name) => ID.test(name) && !this.#inCreation.has(name));
     return ids.map((id) => {
       const directory = this.#sandboxDir(id);
-      const hasFiles = lstatSync(join(directory, "upper"), { throwIfNoEntry: false })?.isDirectory() === true;
+      const hasFiles = hasWritableLayer(directory);
       return { id, isRunning: this.#isRunning(id), hasFiles, layers: hasFiles ? usedLowerDirs(directory) : [] };
     });
   }
@@ -173,8 +190,9 @@ export class OciEngine {
   async capture(id: string, target: string): Promise<CapturedLayer> {
     assertId(id);
     const directory = this.#sandboxDir(id);
-    const upper = join(directory, "upper");
     const mustFreeze = this.#isRunning(id);
+    await this.#disks.attach(directory, hasProcesses(this.#cgroups, this.#cgroupPath(id)));
+    const upper = upperDir(directory);
     if (mustFreeze) await freezeCgroup(this.#cgroups, this.#cgroupPath(id));
     try {
       await copyTree(upper, target);
@@ -189,7 +207,8 @@ export class OciEngine {
 
   /** What running sandboxes use now. */
   async usage(ids: readonly string[], withDisk: boolean): Promise<Record<string, InstanceUsage>> {
-    const upperOf = (id: string) => join(this.#sandboxDir(id), "upper");
+    const upperOf = (id: string) => upperDir(this.#sandboxDir(id));
+    if (withDisk) await Promise.all(ids.map((id) => this.#disks.attach(this.#sandboxDir(id), true)));
     const disk = withDisk ? await measureDiskUsage(ids.map(upperOf)) : undefined;
     return Object.fromEntries(
       ids.flatMap((id) => {
@@ -208,8 +227,9 @@ export class OciEngine {
   async #start(instance: InstanceSpec, runtime: RuntimeProbe, directory: string): Promise<void> {
     const { id, templateDir, limits, mounts = [], isRestart = false } = instance;
     const { socketsDir, stateDir, runtimeDir } = this.#config;
+    if (isRestart) await this.#disks.attach(directory, false);
     const { hostIdBase, lowerDirs } = isRestart
-      ? { hostIdBase: lstatSync(join(directory, "upper")).uid, lowerDirs: usedLowerDirs(directory) }
+      ? { hostIdBase: lstatSync(upperDir(directory)).uid, lowerDirs: usedLowerDirs(directory) }
       : readTemplateLayers(templateDir);
     const spec = createBundle({
       id,
@@ -222,7 +242,13 @@ export class OciEngine {
       extraMounts: mounts.map(toOciMount),
     });
     if (isRestart) rewriteSandboxFiles(directory, { runtimeDir, spec });
-    else writeSandboxFiles(directory, { id, lowerDirs, runtimeDir, hostIdBase, spec });
+    else if (limits.diskBytes === undefined || !this.#hasDisks) {
+      writeSandboxFiles(directory, { id, lowerDirs, runtimeDir, hostIdBase, spec });
+    } else {
+      makeSandboxDir(directory, hostIdBase);
+      await this.#disks.create(directory, limits.diskBytes);
+      writeSandboxFiles(directory, { id, lowerDirs, runtimeDir, hostIdBase, spec, writable: writableDir(directory) });
+    }
     const socket = await openListeningSocket(socketFile(socketsDir, id));
     try {
       await runContainer({
@@ -246,7 +272,9 @@ export class OciEngine {
   async #remove(id: string): Promise<void> {
     await this.#removeRunning(id);
     const directory = this.#sandboxDir(id);
-    if (existsSync(directory)) await removeTree(directory);
+    if (!existsSync(directory)) return;
+    await this.#disks.detach(directory);
+    await removeTree(directory);
   }
 
   /** All of a sandbox but its directory. */

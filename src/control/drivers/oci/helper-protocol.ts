@@ -13,6 +13,8 @@ export interface EngineConfig {
   readonly runtimeDir: string;
   /** Where probe results are kept. */
   readonly probeFile: string;
+  /** Limit disks where an instance asks for it; empty images are kept in this directory. */
+  readonly disksDir?: string;
   /** Runtimes that may be used, best first. */
   readonly runtimeNames: readonly string[];
   /** Probe every runtime afresh, also those that are not needed; for reports. */
@@ -26,6 +28,8 @@ export interface EngineInfo {
   readonly cgroups: CgroupLayout;
   readonly seccomp: "ecosystem" | "built-in";
   readonly hostIdBase: number;
+  /** Disks can be limited. */
+  readonly hasDisks: boolean;
   /** Open files that a process of a sandbox may have. */
   readonly openFiles: number;
 }

@@ -23,6 +23,8 @@ export interface OciDriverOptions {
   readonly packageFiles?: PackageFiles;
   /** OCI runtimes that may be used, best first. @defaultValue `["crun", "runc"]` */
   readonly runtimeNames?: readonly string[];
+  /** Limit disks where an instance asks for it. @defaultValue false */
+  readonly withDisks?: boolean;
 }
 
 /** Sandboxes as OCI containers of `crun` or `runc`, one user namespace each. */
@@ -69,6 +71,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
           runtimeDir,
           probeFile: join(paths.dataDir, "runtime-probe.json"),
           runtimeNames: options.runtimeNames ?? RUNTIME_NAMES,
+          ...(options.withDisks === true && { disksDir: join(paths.dataDir, "disks") }),
         },
         logger,
       });
@@ -136,8 +139,8 @@ function runtimeOf(stateDir: string, id: string): string | undefined {
   return readdirSync(stateDir).find((name) => existsSync(join(stateDir, name, id)));
 }
 
-function toCapabilities({ cgroups }: EngineInfo): DriverCapabilities {
-  return { pause: cgroups.freezer, snapshot: true, checkpointMemory: false, limits: { ...cgroups.controllers, disk: false } };
+function toCapabilities({ cgroups, hasDisks }: EngineInfo): DriverCapabilities {
+  return { pause: cgroups.freezer, snapshot: true, checkpointMemory: false, limits: { ...cgroups.controllers, disk: hasDisks } };
 }
 
 const SHARED_KERNEL = "Sandboxes share the kernel of this machine: a fault in the kernel can break the isolation.";

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { InternalError } from "../../../errors/error-classes.js";
 import { ROOTFS_DIR } from "./bundle.js";
+import { writableDir } from "./disk-image.js";
 import { lowerOption } from "./sandbox-files.js";
 
 /** One call of an OCI runtime. */
@@ -30,7 +31,7 @@ const KEPT_LOG_CHARACTERS = 2_000;
  * Names are relative to the bundle directory, so no host path shows in the mount table inside and none needs escaping. The call of mount(2) is
  * asked for because the newer one takes only 256 characters per option.
  */
-const MOUNT_AND_RUN = `LIBMOUNT_FORCE_MOUNT2=always mount -t overlay -o "nodev,lowerdir=$1,upperdir=upper,workdir=work" overlay ${ROOTFS_DIR} 2>>${LOG_FILE} && shift && exec "$@"`;
+const MOUNT_AND_RUN = `LIBMOUNT_FORCE_MOUNT2=always mount -t overlay -o "nodev,lowerdir=$1,upperdir=$2/upper,workdir=$2/work" overlay ${ROOTFS_DIR} 2>>${LOG_FILE} && shift 2 && exec "$@"`;
 
 /**
  * Start a container from a prepared bundle; resolves when it runs.
@@ -54,7 +55,7 @@ export async function runContainer(options: RunOptions): Promise<void> {
   ];
   const child = spawn(
     "unshare",
-    ["--mount", "--propagation", "private", "sh", "-c", MOUNT_AND_RUN, "sh", lowerOption(bundleDir), ...runtime],
+    ["--mount", "--propagation", "private", "sh", "-c", MOUNT_AND_RUN, "sh", lowerOption(bundleDir), writableDir(bundleDir), ...runtime],
     {
       cwd: bundleDir,
       // The init process inherits these, so none of them may lead to this process.

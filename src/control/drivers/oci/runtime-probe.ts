@@ -14,6 +14,8 @@ export interface RuntimeProbe {
 
 /** In order of preference: crun is three times as fast. */
 export const RUNTIME_NAMES: readonly string[] = ["crun", "runc"];
+/** Those that can be asked for. gVisor is never chosen by itself: it isolates more, and starts and runs more slowly. */
+export const ALL_RUNTIME_NAMES: readonly string[] = [...RUNTIME_NAMES, "runsc"];
 
 const SYSTEM_DIRECTORIES = ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/bin", "/sbin"];
 

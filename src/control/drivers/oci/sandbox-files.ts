@@ -13,6 +13,15 @@ export interface SandboxFiles {
   readonly runtimeDir: string;
   readonly hostIdBase: number;
   readonly spec: OciSpec;
+  /** Existing directory for the writable layer, relative to the sandbox's own. @defaultValue that of the sandbox, which is made */
+  readonly writable?: string;
+}
+
+/** Make the directory of a sandbox. The runtime passes with the sandbox's ids, other users of this machine do not. */
+export function makeSandboxDir(directory: string, hostIdBase: number): void {
+  mkdirSync(directory, { mode: 0o700 });
+  chownSync(directory, 0, hostIdBase);
+  chmodSync(directory, 0o710);
 }
 
 /** `l0` is the lowest layer; short, because all names together must fit one mount option. */
@@ -25,15 +34,13 @@ const RUNTIME_LINK = "runtime";
  * The directory belongs to root and the group of the sandbox's root, 0710: the runtime passes with the sandbox's ids, other users of
  * this machine do not.
  */
-export function writeSandboxFiles(directory: string, { id, lowerDirs, runtimeDir, hostIdBase, spec }: SandboxFiles): void {
-  mkdirSync(directory, { mode: 0o700 });
-  chownSync(directory, 0, hostIdBase);
-  chmodSync(directory, 0o710);
+export function writeSandboxFiles(directory: string, { id, lowerDirs, runtimeDir, hostIdBase, spec, writable = "." }: SandboxFiles): void {
+  if (writable === ".") makeSandboxDir(directory, hostIdBase);
   for (const [index, lowerDir] of lowerDirs.entries()) symlinkSync(lowerDir, join(directory, `l${index}`));
   symlinkSync(runtimeDir, join(directory, RUNTIME_LINK));
-  mkdirSync(join(directory, "work"), { mode: 0o700 });
+  mkdirSync(join(directory, writable, "work"), { mode: 0o700 });
   mkdirSync(join(directory, ROOTFS_DIR), { mode: 0o700 });
-  const upper = join(directory, "upper");
+  const upper = join(directory, writable, "upper");
   makeGuestDirectory(upper, hostIdBase);
   makeGuestDirectory(join(upper, "etc"), hostIdBase);
   writeGuestFile(join(upper, "etc/hostname"), `${id}\n`, hostIdBase);
