@@ -3,6 +3,8 @@ export interface BenchPlatform {
   readonly apiUrl: string;
   readonly sandboxUrl: string;
   readonly apiKey: string;
+  /** Resolves once the platform logged an event `count` times. */
+  readonly untilLogged: (event: string, count: number) => Promise<void>;
 }
 
 /** Starts platforms of its own for one measurement; each ends with the measurement. */

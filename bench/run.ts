@@ -35,7 +35,7 @@ async function runMeasurement(measurement: Measurement): Promise<readonly BenchV
     started.push(platform);
     if (!platform.context.isAvailable) throw new Error(platform.context.reason);
     const { apiUrl, sandboxUrl, apiKey } = platform.context;
-    return { apiUrl, sandboxUrl, apiKey };
+    return { apiUrl, sandboxUrl, apiKey, untilLogged: platform.log.untilLogged };
   };
   try {
     return await measurement.measure(startPlatform);

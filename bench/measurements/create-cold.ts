@@ -8,7 +8,8 @@ const ROUNDS = 20;
 export const createCold: Measurement = {
   name: "create without a pool",
   async measure(startPlatform) {
-    const platform = await startPlatform({ AGENT_SANDBOX_POOL_SIZE: "0" });
+    const { untilLogged, ...platform } = await startPlatform({ AGENT_SANDBOX_POOL_SIZE: "0" });
+    await untilLogged("snapshot.built", 1);
     const samples: number[] = [];
     for (let round = 0; round <= ROUNDS; round += 1) {
       let sandbox: Sandbox | undefined;

@@ -1,20 +1,19 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { Sandbox } from "@agent-sandbox/sdk";
 import type { Measurement } from "../measurement.js";
 import { percentile, timeMs } from "../timing.js";
 
 const ROUNDS = 40;
-/** Longer than a start takes, so that every round finds a filled pool. */
-const REFILL_MS = 500;
 
 /** From `Sandbox.create` to the output of the first command, with a warm pool. */
 export const createWarm: Measurement = {
   name: "create from the warm pool",
   async measure(startPlatform) {
-    const platform = await startPlatform({ AGENT_SANDBOX_POOL_SIZE: "2" });
+    const { untilLogged, ...platform } = await startPlatform({ AGENT_SANDBOX_POOL_SIZE: "2" });
+    await untilLogged("snapshot.built", 1);
     const samples: number[] = [];
     for (let round = 0; round <= ROUNDS; round += 1) {
-      await sleep(REFILL_MS);
+      // Each round takes one entry out of a full pool, and waits until it is full again.
+      await untilLogged("pool.filled", round + 1);
       let sandbox: Sandbox | undefined;
       const ms = await timeMs(async () => {
         sandbox = await Sandbox.create({ ...platform });

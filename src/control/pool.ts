@@ -104,6 +104,7 @@ export class WarmPool {
     try {
       const build = templates.resolve(template);
       await this.#dropOtherBuilds(build.buildId);
+      if (this.#ready.length >= size) return;
       while (!this.#isClosed && this.#ready.length < size) {
         if (isBusy() && this.#deferrals < MAX_DEFERRALS) {
           this.#deferrals++;
@@ -113,6 +114,7 @@ export class WarmPool {
         this.#deferrals = 0;
         await this.#add(build);
       }
+      if (this.#ready.length >= size) logger.info("pool.filled", { ready: this.#ready.length });
     } catch (error) {
       logger.warn("pool.fill_failed", { message: messageOf(error), retryAfterMs: RETRY_MS });
       this.#schedule(RETRY_MS);

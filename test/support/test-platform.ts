@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { PLATFORM_FILE_NAME, type PlatformFile, parsePlatformFile, platformDirs } from "../../src/shared/platform-dirs.js";
 import { findLeftovers } from "./leftovers.js";
 import type { PlatformContext } from "./platform-context.js";
+import { followLog, type PlatformLog } from "./platform-log.js";
 
 const ABX = fileURLToPath(new URL("../../dist/cli/abx.js", import.meta.url));
 const READY_TIMEOUT_MS = 30_000;
@@ -18,6 +19,7 @@ export interface StartedPlatform {
   readonly context: PlatformContext;
   /** Stop it by pid; rejects when a process, mount, cgroup or directory of it is left. */
   readonly stop: () => Promise<void>;
+  readonly log: PlatformLog;
 }
 
 /** A platform built from `dist`, with run and data directories of its own; templates are the machine's. */
@@ -39,12 +41,14 @@ export async function startTestPlatform(env: Readonly<Record<string, string>> = 
     env: { ...process.env, ...env, AGENT_SANDBOX_DATA_DIR: dataDir, AGENT_SANDBOX_RUN_DIR: runDir },
     stdio: ["ignore", "ignore", "pipe"],
   });
-  const stderr = tailOf(child);
+  const log = followLog(child.stderr);
+  const stderr = log.tail;
   try {
     const file = await untilReady(child, path.join(runDir, PLATFORM_FILE_NAME), stderr);
     return {
       context: { isAvailable: true, apiUrl: file.url, sandboxUrl: file.url, apiKey: file.apiKey, pid: file.pid },
       stop: () => stopPlatform(child, file, rootDir, stderr),
+      log,
     };
   } catch (error) {
     await endChild(child);
@@ -59,7 +63,7 @@ export function machineTemplatesDir(): string {
 }
 
 function unavailable(reason: string): StartedPlatform {
-  return { context: { isAvailable: false, reason }, stop: async () => undefined };
+  return { context: { isAvailable: false, reason }, stop: async () => undefined, log: followLog(null) };
 }
 
 async function untilReady(child: ChildProcess, filePath: string, stderr: () => string): Promise<PlatformFile> {
@@ -107,13 +111,4 @@ async function endChild(child: ChildProcess): Promise<void> {
   const killTimer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
   await exited;
   clearTimeout(killTimer);
-}
-
-/** The last part of a child's stderr, as a function because it grows. */
-function tailOf(child: ChildProcess): () => string {
-  let text = "";
-  child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
-    text = (text + chunk).slice(-8_000);
-  });
-  return () => text;
 }

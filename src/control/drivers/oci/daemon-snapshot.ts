@@ -50,7 +50,7 @@ export function startSnapshotBuild(runtimeDir: string, files: PackageFiles, logg
       if (started !== USAGE_STATUS) throw new Error(`building ended with ${built}, starting with ${started}`);
       chmodSync(staged, 0o644);
       renameSync(staged, target);
-      logger.debug("snapshot.built", {});
+      logger.info("snapshot.built");
     } catch (error) {
       logger.warn("snapshot.failed", { message: messageOf(error) });
     } finally {
