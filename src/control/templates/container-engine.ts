@@ -107,7 +107,7 @@ export class ContainerEngine {
       const container = (await this.#call(["from", "--name", `abx-${randomUUID()}`, image], signal)).trim();
       try {
         const mounted = (await this.#call(["mount", container], signal)).trim();
-        await pipeInto(["tar", "-C", mounted, "--one-file-system", "-cf", "-", "."], target, signal);
+        await unpackInto(["tar", "-C", mounted, "--one-file-system", "-cf", "-", "."], target, signal);
       } finally {
         await this.#call(["rm", container]).catch(() => undefined);
       }
@@ -117,7 +117,7 @@ export class ContainerEngine {
     const limits = this.name === "podman" ? ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"] : [];
     const container = (await this.#call(["create", ...limits, image, "/bin/true"], signal)).trim().split("\n").at(-1) ?? "";
     try {
-      await pipeInto([this.#command, "export", container], target, signal);
+      await unpackInto([this.#command, "export", container], target, signal);
     } finally {
       await this.#call(["rm", "-f", container]).catch(() => undefined);
     }
@@ -148,31 +148,27 @@ interface EngineFacts {
   readonly OCIv1?: { readonly config?: { readonly Env?: readonly string[] } };
 }
 
+/** A pipe of the shell's: engines open /dev/stdout by name, which fails on the sockets that Node makes. Both ends die with the shell. */
+const UNPACK = `set -o pipefail
+target=$1
+shift
+setpriv --pdeathsig KILL "$@" | setpriv --pdeathsig KILL tar --extract --file - --directory "$target" --numeric-owner \\
+  --preserve-permissions --exclude='./dev/*' --exclude='dev/*'`;
+
 /**
  * Unpack a tar stream. GNU tar makes links that lead out of the tree last, so no entry is written through one; device files are of no use in
  * a sandbox.
  */
-async function pipeInto(source: readonly string[], target: string, signal: AbortSignal): Promise<void> {
-  const [program = "", ...args] = source;
-  const from = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], signal });
-  const tar = [
-    "--extract",
-    "--file",
-    "-",
-    "--directory",
-    target,
-    "--numeric-owner",
-    "--preserve-permissions",
-    "--exclude=./dev/*",
-    "--exclude=dev/*",
-  ];
-  const into = spawn("tar", tar, { stdio: [from.stdout, "ignore", "pipe"], signal });
-  const complaints = [collect(from.stderr), collect(into.stderr)];
-  const codes = await Promise.all([exitOf(from), exitOf(into)]);
+async function unpackInto(source: readonly string[], target: string, signal: AbortSignal): Promise<void> {
+  const child = spawn("bash", ["-c", UNPACK, "unpack", target, ...source], {
+    stdio: ["ignore", "ignore", "pipe"],
+    signal,
+    killSignal: "SIGKILL",
+  });
+  const complaint = collect(child.stderr);
+  const code = await exitOf(child);
   signal.throwIfAborted();
-  if (codes.some((code) => code !== 0)) {
-    throw new FailedPreconditionError(`the image could not be unpacked: ${(await Promise.all(complaints)).join("").trim().slice(-1_000)}`);
-  }
+  if (code !== 0) throw new FailedPreconditionError(`the image could not be unpacked: ${(await complaint).trim().slice(-1_000)}`);
 }
 
 function exitOf(child: ReturnType<typeof spawn>): Promise<number | null> {
