@@ -1,4 +1,4 @@
-import { Sandbox } from "../../index.js";
+import { type CommandResult, Sandbox } from "../../index.js";
 import { exitStatusOf, signalOfEnding } from "../exit-signal.js";
 import { watchEndingSignals } from "../local-signals.js";
 import { openLocalTerminal } from "../local-terminal.js";
@@ -10,11 +10,14 @@ export interface ConnectCommandOptions {
   readonly json?: boolean;
 }
 
-/** `abx connect`: a shell in a terminal of the sandbox; it ends with this process. */
+/** How long a terminal is waited for that should be killed; it may be out of reach. */
+const KILL_TIMEOUT_MS = 3_000;
+
+/** `abx connect`: a shell in a terminal of the sandbox; it ends with this process, and survives broken connections until then. */
 export async function runConnectCommand(sandboxId: string, options: ConnectCommandOptions, outputClosed: AbortSignal): Promise<number> {
   const sandbox = await Sandbox.connect(sandboxId);
   const local = openLocalTerminal();
-  const handle = await sandbox.pty.create({
+  const session = await sandbox.pty.create({
     ...local.size(),
     cwd: options.cwd,
     user: options.user,
@@ -22,23 +25,29 @@ export async function runConnectCommand(sandboxId: string, options: ConnectComma
     timeoutMs: 0,
     onData: writeOut,
   });
-  const kill = (): void => void handle.kill().catch(() => undefined);
+  const kill = (): void => void session.kill({ requestTimeoutMs: KILL_TIMEOUT_MS }).catch(() => session.disconnect());
   using signals = watchEndingSignals(kill);
   outputClosed.addEventListener("abort", kill);
   if (outputClosed.aborted) kill();
 
-  let outcome: Awaited<ReturnType<typeof handle.waitForOutcome>>;
+  let outcome: CommandResult | undefined;
   {
     using _ = local.attach({
-      onInput: (data) => handle.sendStdin(data),
+      // What is typed waits for the connection as long as the terminal does.
+      onInput: (data) => session.sendInput(data, { requestTimeoutMs: 0 }),
       // Ctrl-D, by which a shell in a terminal sees the end of its input.
-      onInputEnd: () => handle.closeStdin(),
-      onResize: (size) => sandbox.pty.resize(handle.pid, size),
+      onInputEnd: () => session.closeStdin(),
+      onResize: (size) => session.resize(size),
     });
-    outcome = await handle.waitForOutcome();
+    try {
+      outcome = await session.waitForOutcome();
+    } catch (error) {
+      // Who asked this process to end does not ask how the terminal did.
+      if (signals.received === undefined) throw error;
+    }
   }
-  const signal = signalOfEnding(outcome.error);
-  const status = signals.received === undefined ? exitStatusOf(outcome.exitCode, signal) : exitStatusOf(0, signals.received);
+  const signal = signalOfEnding(outcome?.error);
+  const status = signals.received === undefined ? exitStatusOf(outcome?.exitCode ?? 0, signal) : exitStatusOf(0, signals.received);
   // Stdout belongs to the terminal.
   if (options.json) await writeErr(`${JSON.stringify({ sandboxId, exitStatus: status, signal: signal ?? null })}\n`);
   return status;
