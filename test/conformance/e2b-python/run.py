@@ -11,18 +11,19 @@ import sys
 import traceback
 
 import e2b
-from checks import commands, errors, files, lifecycle, pty, watch
+from checks import commands, errors, files, lifecycle, pty, template, watch
 
-GROUPS = [lifecycle, files, watch, commands, pty, errors]
+GROUPS = [lifecycle, files, watch, commands, pty, errors, template]
 CHECK_TIMEOUT_S = 60
 
 
 class Flavor:
     """One of the two classes of the package."""
 
-    def __init__(self, name, sandbox_class):
+    def __init__(self, name, sandbox_class, template_class):
         self.name = name
         self.Sandbox = sandbox_class
+        self.Template = template_class
         self.is_async = name == "async"
 
 
@@ -63,7 +64,7 @@ def describe(error):
 async def main():
     only = os.environ.get("CONFORMANCE_ONLY", "")
     passed = total = 0
-    for flavor in [Flavor("sync", e2b.Sandbox), Flavor("async", e2b.AsyncSandbox)]:
+    for flavor in [Flavor("sync", e2b.Sandbox, e2b.Template), Flavor("async", e2b.AsyncSandbox, e2b.AsyncTemplate)]:
         for group in GROUPS:
             good, all_of_them = await run_group(flavor, group, only)
             passed += good
