@@ -34,7 +34,17 @@ export type {
 } from "./protocol/lifecycle-types.js";
 export type { EgressProxy, NetworkLogEntry, NetworkRule, NetworkUpdate, SandboxNetwork } from "./protocol/network-client.js";
 export type { ProcessInfo, PtySize } from "./protocol/process-client.js";
+export type { MetricsRange } from "./protocol/record-client.js";
 export type { SecretInfo } from "./protocol/secret-client.js";
+export type {
+  SandboxEvent,
+  SandboxEventType,
+  SandboxLogEntry,
+  SandboxLogLevel,
+  SandboxLogQuery,
+  SandboxMetrics,
+  SnapshotInfo,
+} from "./protocol/state-types.js";
 export type {
   TemplateBuildLog,
   TemplateBuildStatus,
@@ -75,6 +85,7 @@ export {
   type ReadArchiveOptions,
   type WatchOptions,
 } from "./sandbox/files.js";
+export type { SandboxLifecycleOptions, SandboxOnResume } from "./sandbox/lifecycle-options.js";
 export { ALL_TRAFFIC, Network, type NetworkLogOptions } from "./sandbox/network.js";
 export type { SandboxParts } from "./sandbox/open-sandbox.js";
 export { Paginator } from "./sandbox/paginator.js";
@@ -87,9 +98,13 @@ export {
   type SandboxClass,
   type SandboxConnectOptions,
   type SandboxCreateOptions,
+  type SandboxForkOptions,
+  type SandboxForks,
   type SandboxListOptions,
   type SandboxPaginator,
+  type WakeOptions,
 } from "./sandbox/sandbox.js";
+export type { EventOptions, PauseOptions, SnapshotListOptions, SnapshotOptions, SnapshotPaginator } from "./sandbox/sandbox-states.js";
 export { Secret, type SecretListOptions, type SecretOptions } from "./sandbox/secret.js";
 export {
   type BuildLogger,

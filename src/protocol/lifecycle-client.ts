@@ -1,10 +1,10 @@
 import type { components } from "../../gen/openapi/lifecycle.js";
-import { ProtocolError } from "../errors/error-classes.js";
+import { ProtocolError, UnimplementedError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import type { RequestOptions } from "../transport/config.js";
 import type { RestAnswer, RestCallOptions, RestClient } from "../transport/rest.js";
 import type { HostMount, SandboxIsolation } from "./isolation-types.js";
-import type { NewSandboxSpec, Page, SandboxAccess, SandboxInfo, SandboxQuery } from "./lifecycle-types.js";
+import type { ConnectSpec, NewSandboxSpec, Page, SandboxAccess, SandboxInfo, SandboxPolicy, SandboxQuery } from "./lifecycle-types.js";
 import { toNetworkWire } from "./network-client.js";
 import type { RouteMemory } from "./route-memory.js";
 
@@ -26,7 +26,7 @@ export interface ListOptions extends RequestOptions {
 /** The lifecycle operations of the control plane in domain terms. */
 export interface LifecycleClient {
   create(spec: NewSandboxSpec, options: RequestOptions): Promise<SandboxAccess>;
-  connect(sandboxId: string, timeoutMs: number | undefined, options: RequestOptions): Promise<SandboxAccess>;
+  connect(sandboxId: string, spec: ConnectSpec, options: RequestOptions): Promise<SandboxAccess>;
   list(options: ListOptions): Promise<Page<SandboxInfo>>;
   getInfo(sandboxId: string, options: RequestOptions): Promise<SandboxInfo>;
   getIsolation(sandboxId: string, options: RequestOptions): Promise<SandboxIsolation>;
@@ -35,8 +35,16 @@ export interface LifecycleClient {
   setTimeout(sandboxId: string, timeoutMs: number, options: RequestOptions): Promise<void>;
 }
 
+/** What is known about a control plane beside its contract. */
+export interface LifecycleFacts {
+  readonly routes: RouteMemory;
+  readonly baseUrl: string;
+  /** It keeps the key of a creation, so that the creation may be repeated. */
+  readonly keepsKeys: boolean;
+}
+
 /** Put the control plane into domain terms. */
-export function createLifecycleClient(rest: RestClient, routes: RouteMemory, baseUrl: string): LifecycleClient {
+export function createLifecycleClient(rest: RestClient, { routes, baseUrl, keepsKeys }: LifecycleFacts): LifecycleClient {
   /**
    * Use the newest route and fall back to the older one where the server does not have it.
    *
@@ -59,7 +67,9 @@ export function createLifecycleClient(rest: RestClient, routes: RouteMemory, bas
 
   return {
     async create(spec, options) {
-      const call = { ...options, operation: "sandbox.create", notFound: "template_not_found", isIdempotent: false } as const;
+      // Only our platform is known to keep the key, so only there a lost connection may be followed by a second request.
+      const call = { ...options, operation: "sandbox.create", notFound: "template_not_found", isIdempotent: keepsKeys } as const;
+      const headers = { "Idempotency-Key": crypto.randomUUID() };
       const timeout = toSeconds(spec.timeoutMs);
       const body: Schemas["NewSandboxV2"] = {
         templateID: spec.template,
@@ -71,29 +81,31 @@ export function createLifecycleClient(rest: RestClient, routes: RouteMemory, bas
         ...(spec.mounts !== undefined && { mounts: spec.mounts.map(toWireMount) }),
         ...(spec.minimumIsolation !== undefined && { minimumIsolation: spec.minimumIsolation }),
         ...(spec.network !== undefined && { network: toNetworkWire(spec.network) }),
+        ...(spec.policy !== undefined && toPolicyWire(spec.policy)),
       };
       const answer = await newestRoute(
-        () => rest.call(call, (client, init) => client.POST("/v2/sandboxes", { ...init, body })),
+        () => rest.call(call, (client, init) => client.POST("/v2/sandboxes", { ...init, headers, body })),
         () =>
           rest.call(call, (client, init) =>
-            client.POST("/sandboxes", { ...init, body: { ...body, secure: true, timeout: timeout ?? DEFAULT_TIMEOUT_SECONDS } }),
+            client.POST("/sandboxes", { ...init, headers, body: { ...body, secure: true, timeout: timeout ?? DEFAULT_TIMEOUT_SECONDS } }),
           ),
       );
       return toAccess(answer, call.operation);
     },
-    async connect(sandboxId, timeoutMs, options) {
+    async connect(sandboxId, { timeoutMs, wantsMemory }, options) {
       const call = { ...onSandbox("sandbox.connect", sandboxId, options), isIdempotent: true };
       const timeout = toSeconds(timeoutMs);
       const params = { path: { sandboxID: sandboxId } };
+      const body = { ...(timeout !== undefined && { timeout }), ...(wantsMemory !== undefined && { memory: wantsMemory }) };
       const answer = await newestRoute(
-        () =>
-          rest.call(call, (client, init) =>
-            client.POST("/v2/sandboxes/{sandboxID}/connect", { ...init, params, body: timeout === undefined ? {} : { timeout } }),
-          ),
-        () =>
-          rest.call(call, (client, init) =>
+        () => rest.call(call, (client, init) => client.POST("/v2/sandboxes/{sandboxID}/connect", { ...init, params, body })),
+        () => {
+          // Servers with the older route only may restore the memory and say nothing.
+          if (wantsMemory === false) throw new UnimplementedError("this server cannot start a paused sandbox anew", call);
+          return rest.call(call, (client, init) =>
             client.POST("/sandboxes/{sandboxID}/connect", { ...init, params, body: { timeout: timeout ?? DEFAULT_TIMEOUT_SECONDS } }),
-          ),
+          );
+        },
       );
       return toAccess(answer, call.operation);
     },
@@ -169,6 +181,14 @@ function toWireMount({ hostPath, path, readOnly }: HostMount): Schemas["HostMoun
   return { hostPath, path, ...(readOnly !== undefined && { readOnly }) };
 }
 
+function toPolicyWire({ onTimeout, keepMemory, autoResume }: SandboxPolicy) {
+  return {
+    autoPause: onTimeout === "pause",
+    ...(keepMemory !== undefined && { autoPauseMemory: keepMemory }),
+    ...(autoResume !== undefined && { autoResume: { enabled: autoResume } }),
+  };
+}
+
 function toSeconds(timeoutMs: number | undefined): number | undefined {
   return timeoutMs === undefined ? undefined : Math.ceil(timeoutMs / 1000);
 }
@@ -179,7 +199,7 @@ function encodeMetadata(metadata: Readonly<Record<string, string>>): string {
   return new URLSearchParams(pairs).toString();
 }
 
-function toAccess({ data, response }: RestAnswer<Schemas["Sandbox"]>, operation: string): SandboxAccess {
+export function toAccess({ data, response }: RestAnswer<Schemas["Sandbox"]>, operation: string): SandboxAccess {
   if (typeof data?.sandboxID !== "string" || typeof data.envdVersion !== "string") {
     throw new ProtocolError(`${operation}: the answer describes no sandbox`, { operation });
   }
@@ -212,5 +232,6 @@ function toInfo(wire: Schemas["ListedSandbox"] & Partial<Schemas["SandboxDetail"
     ...(wire.domain != null && { sandboxDomain: wire.domain }),
     ...(wire.network !== undefined && { network: wire.network }),
     ...(wire.lifecycle !== undefined && { lifecycle: wire.lifecycle }),
+    ...(wire.memoryState !== undefined && { memoryState: wire.memoryState }),
   };
 }

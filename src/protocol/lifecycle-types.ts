@@ -32,6 +32,11 @@ export interface SandboxInfo {
   /** Domain of its hosts, when it is not that of the client's configuration. */
   readonly sandboxDomain?: string;
   readonly lifecycle?: SandboxLifecycleInfo;
+  /**
+   * What became of its memory: `live` since its creation, `kept` while it is paused, `dropped` by a pause without it, `lost` while it was
+   * paused (the machine restarted), or `rebooted` from its files. Our platform only; absent in lists.
+   */
+  readonly memoryState?: "live" | "kept" | "dropped" | "lost" | "rebooted";
   /** Rules for its traffic; absent in lists. */
   readonly network?: SandboxNetwork;
 }
@@ -40,6 +45,13 @@ export interface SandboxInfo {
 export interface SandboxLifecycleInfo {
   readonly onTimeout: "kill" | "pause";
   readonly autoResume: boolean;
+}
+
+/** What a new sandbox does at its end of life. */
+export interface SandboxPolicy {
+  readonly onTimeout: "kill" | "pause";
+  readonly keepMemory: boolean | undefined;
+  readonly autoResume: boolean | undefined;
 }
 
 /** Which sandboxes to list. */
@@ -65,6 +77,14 @@ export interface NewSandboxSpec {
   readonly mounts: readonly HostMount[] | undefined;
   readonly minimumIsolation: IsolationLevel | undefined;
   readonly network: SandboxNetwork | undefined;
+  readonly policy: SandboxPolicy | undefined;
+}
+
+/** How a sandbox is joined. */
+export interface ConnectSpec {
+  readonly timeoutMs: number | undefined;
+  /** False starts a paused sandbox anew from its files. */
+  readonly wantsMemory: boolean | undefined;
 }
 
 /** Everything a client needs to talk to a sandbox. */

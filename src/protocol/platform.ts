@@ -14,9 +14,11 @@ import type { SandboxAccess } from "./lifecycle-types.js";
 import { createNetworkClient, type NetworkClient } from "./network-client.js";
 import { createProcessArchives } from "./process-archives.js";
 import { createProcessClient, type ProcessClient } from "./process-client.js";
+import { createRecordClient, type RecordClient } from "./record-client.js";
 import { createResumableProcessClient, RESUMABLE_SERVICE } from "./resumable-process-client.js";
 import type { RouteGeneration } from "./route-memory.js";
 import { createSecretClient, type SecretClient } from "./secret-client.js";
+import { createStateClient, type StateClient } from "./state-client.js";
 import { createTemplateClient, type TemplateClient } from "./template-client.js";
 import { createTerminalClient, TERMINAL_SERVICE, type TerminalClient } from "./terminal-client.js";
 import { createFileTransfer, type FileTransfer } from "./transfer.js";
@@ -50,7 +52,18 @@ export class ConnectionPool {
 
 /** The clients of one control plane. */
 export function openLifecycle(config: Config, pool: ConnectionPool): LifecycleClient {
-  return createLifecycleClient(openRest(config, pool), pool.routes, config.apiUrl);
+  const facts = { routes: pool.routes, baseUrl: config.apiUrl, keepsKeys: config.platform === "local" };
+  return createLifecycleClient(openRest(config, pool), facts);
+}
+
+/** The client for pauses, snapshots and forks of one control plane. */
+export function openStateClient(config: Config, pool: ConnectionPool): StateClient {
+  return createStateClient(openRest(config, pool));
+}
+
+/** The client for metrics, logs and events of one control plane. */
+export function openRecordClient(config: Config, pool: ConnectionPool): RecordClient {
+  return createRecordClient(openRest(config, pool));
 }
 
 /** The client for the networks of the sandboxes of one control plane. */

@@ -6,11 +6,15 @@ import {
   openDaemon,
   openLifecycle,
   openNetworkClient,
+  openRecordClient,
   openSecretClient,
+  openStateClient,
   openTemplateClient,
   openVolumeClient,
 } from "../protocol/platform.js";
+import type { RecordClient } from "../protocol/record-client.js";
 import type { SecretClient } from "../protocol/secret-client.js";
+import type { StateClient } from "../protocol/state-client.js";
 import type { TemplateClient } from "../protocol/template-client.js";
 import type { VolumeClient } from "../protocol/volume-client.js";
 import { type Config, type ConnectionOptions, type RequestOptions, resolveConfig } from "../transport/config.js";
@@ -23,6 +27,8 @@ import { Pty } from "./pty.js";
 export interface Platform {
   readonly config: Config;
   readonly lifecycle: LifecycleClient;
+  readonly states: StateClient;
+  readonly records: RecordClient;
 }
 
 /** What a {@link Sandbox} is made of. `create` and `connect` build it; subclasses hand it on. */
@@ -43,7 +49,12 @@ const pool = /* @__PURE__ */ new ConnectionPool();
 /** Resolve the settings and open the control plane; the local platform is found, or started, here. */
 export async function openPlatform(options: ConnectionOptions): Promise<Platform> {
   const config = await resolvePlatform(options);
-  return { config, lifecycle: openLifecycle(config, pool) };
+  return {
+    config,
+    lifecycle: openLifecycle(config, pool),
+    states: openStateClient(config, pool),
+    records: openRecordClient(config, pool),
+  };
 }
 
 /** Resolve the settings and open the network of a sandbox by its id. */

@@ -1,7 +1,8 @@
 import { FailedPreconditionError, InvalidArgumentError, TemplateError } from "../errors/error-classes.js";
+import { SandboxError } from "../errors/sandbox-error.js";
 import { isVersionAtLeast } from "../protocol/daemon-version.js";
 import type { SandboxIsolation } from "../protocol/isolation-types.js";
-import type { NewSandboxSpec, SandboxInfo, SandboxQuery } from "../protocol/lifecycle-types.js";
+import type { ConnectSpec, NewSandboxSpec, SandboxInfo, SandboxQuery } from "../protocol/lifecycle-types.js";
 import type { NetworkLogEntry, NetworkUpdate, SandboxNetwork } from "../protocol/network-client.js";
 import { DAEMON_PORT, toHost } from "../protocol/platform.js";
 import { signFileUrl } from "../shared/signed-url.js";
@@ -10,17 +11,19 @@ import { type ConnectionOptions, type RequestOptions, resolveConfig } from "../t
 import type { Commands } from "./commands.js";
 import { assertIsolated, type SandboxBoundaryOptions, toBoundarySpec } from "./create-isolated.js";
 import type { Files } from "./files.js";
+import { type SandboxLifecycleOptions, type SandboxOnResume, toPolicy, toWantsMemory } from "./lifecycle-options.js";
 import type { Network, NetworkLogOptions } from "./network.js";
 import { openNetwork, openPlatform, openSandboxParts, type SandboxParts } from "./open-sandbox.js";
-import { checkEnvs, checkLifeMs, checkUser } from "./options.js";
+import { checkEnvs, checkLifeMs, checkSandboxId, checkUser, pickRequest } from "./options.js";
 import { Paginator } from "./paginator.js";
 import type { Pty } from "./pty.js";
+import { SandboxStates } from "./sandbox-states.js";
 
 /** How a sandbox is made. */
 export interface SandboxCreateOptions extends ConnectionOptions, SandboxBoundaryOptions {
   /** Id or alias. @defaultValue "base" */
   readonly template?: string | undefined;
-  /** Milliseconds of life; the sandbox is killed when they are over. @defaultValue the server's, 300_000 */
+  /** Milliseconds of life; `lifecycle` says what happens when they are over. @defaultValue the server's, 300_000 */
   readonly timeoutMs?: number | undefined;
   /** Labels for finding it again. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
@@ -28,14 +31,35 @@ export interface SandboxCreateOptions extends ConnectionOptions, SandboxBoundary
   readonly envs?: Readonly<Record<string, string | undefined>> | undefined;
   /** Let it reach the internet. @defaultValue the server's */
   readonly allowInternetAccess?: boolean | undefined;
+  /** What happens at its end of life. @defaultValue it is killed */
+  readonly lifecycle?: SandboxLifecycleOptions | undefined;
   /** Rules for its traffic. @defaultValue everything public may be reached, and every port is open to who knows it */
   readonly network?: SandboxNetwork | undefined;
 }
 
-/** How a running sandbox is joined. */
-export interface SandboxConnectOptions extends ConnectionOptions {
+/** How a sandbox is prolonged, or woken. */
+export interface WakeOptions {
   /** Milliseconds of life from now, at least: a longer life is never shortened. @defaultValue the server's, 300_000 */
   readonly timeoutMs?: number | undefined;
+  /** How a paused one is woken. @defaultValue "restore", with its memory */
+  readonly onResume?: SandboxOnResume | undefined;
+}
+
+/** How a sandbox is joined. */
+export interface SandboxConnectOptions extends ConnectionOptions, WakeOptions {}
+
+/** How a sandbox is copied. */
+export interface SandboxForkOptions {
+  /** Milliseconds of life of each copy. @defaultValue the server's, 300_000 on ours */
+  readonly timeoutMs?: number | undefined;
+  /** Number of copies, 1 to 100. @defaultValue 1 */
+  readonly count?: number | undefined;
+}
+
+/** Copies of a sandbox; where one could not be made, its error. */
+export interface SandboxForks<T extends Sandbox> extends Array<T | SandboxError> {
+  /** The copies have the memory of the source, its running processes; false when they started from its files. */
+  readonly memory: boolean;
 }
 
 /** Which sandboxes are listed, and how. */
@@ -77,7 +101,7 @@ const OLDEST_DAEMON = "0.1.0";
  * Make one with {@link Sandbox.create}, which owns it (`await using` kills it at the end of the block), or join one with
  * {@link Sandbox.connect}, which borrows it.
  */
-export class Sandbox {
+export class Sandbox extends SandboxStates {
   readonly sandboxId: string;
   /** Domain of its host names. */
   readonly sandboxDomain: string;
@@ -89,6 +113,7 @@ export class Sandbox {
   readonly #parts: SandboxParts;
 
   constructor(parts: SandboxParts) {
+    super(parts);
     this.#parts = parts;
     this.sandboxId = parts.access.sandboxId;
     this.sandboxDomain = parts.access.domain ?? parts.platform.config.domain;
@@ -145,10 +170,10 @@ export class Sandbox {
     sandboxId: string,
     options: SandboxConnectOptions = {},
   ): Promise<T> {
-    const timeoutMs = checkLifeMs(options.timeoutMs);
+    const spec = toConnectSpec(options);
     checkSandboxId(sandboxId);
     const platform = await openPlatform(options);
-    const access = await platform.lifecycle.connect(sandboxId, timeoutMs, pickRequest(options));
+    const access = await platform.lifecycle.connect(sandboxId, spec, pickRequest(options));
     // biome-ignore lint/complexity/noThisInStatic: a derived class makes its own instances
     return newInstance(this, openSandboxParts(platform, access));
   }
@@ -166,6 +191,17 @@ export class Sandbox {
       const { lifecycle } = await openPlatform({ ...options, ...request });
       return lifecycle.list({ query, order, limit, nextToken, ...request });
     }, options.nextToken);
+  }
+
+  /** Copy a running sandbox by id; see the method of an instance. */
+  static async fork<T extends Sandbox = Sandbox>(
+    this: FactoryThis<T>,
+    sandboxId: string,
+    options: ConnectionOptions & SandboxForkOptions = {},
+  ): Promise<SandboxForks<T>> {
+    checkSandboxId(sandboxId);
+    // biome-ignore lint/complexity/noThisInStatic: a derived class makes its own instances
+    return forkOn(this, await openPlatform(options), sandboxId, options);
   }
 
   /** Kill a sandbox by id. False when there was none. */
@@ -215,9 +251,17 @@ export class Sandbox {
   }
 
   /** Prolong the life to at least `timeoutMs` from now, and resume a paused sandbox. */
-  async connect(options: RequestOptions & { readonly timeoutMs?: number | undefined } = {}): Promise<this> {
-    await this.#parts.platform.lifecycle.connect(this.sandboxId, checkLifeMs(options.timeoutMs), pickRequest(options));
+  async connect(options: RequestOptions & WakeOptions = {}): Promise<this> {
+    await this.#parts.platform.lifecycle.connect(this.sandboxId, toConnectSpec(options), pickRequest(options));
     return this;
+  }
+
+  /**
+   * Make copies of the sandbox, each with an id, a token and a life of its own. It runs on; `memory` of the result says whether the copies
+   * have its processes or started from its files.
+   */
+  async fork(options: RequestOptions & SandboxForkOptions = {}): Promise<SandboxForks<this>> {
+    return forkOn(this.constructor as SandboxClass<this>, this.#parts.platform, this.sandboxId, options);
   }
 
   /** Kill the sandbox and everything in it. False when it was gone already. */
@@ -295,13 +339,21 @@ export class Sandbox {
   }
 }
 
+async function forkOn<T extends Sandbox>(
+  Class: FactoryThis<T>,
+  platform: SandboxParts["platform"],
+  sandboxId: string,
+  options: RequestOptions & SandboxForkOptions,
+): Promise<SandboxForks<T>> {
+  const copies = { timeoutMs: checkLifeMs(options.timeoutMs), count: options.count };
+  const { copies: made, memory } = await platform.states.fork(sandboxId, copies, pickRequest(options));
+  const forks = made.map((copy) => (SandboxError.isInstance(copy) ? copy : newInstance(Class, openSandboxParts(platform, copy))));
+  return Object.assign(forks, { memory });
+}
+
 function newInstance<T extends Sandbox>(Class: FactoryThis<T>, parts: SandboxParts): T {
   // A static method that was taken off its class has no `this`; it then makes plain sandboxes, which is what T is by default.
   return new (Class ?? (Sandbox as unknown as SandboxClass<T>))(parts);
-}
-
-function pickRequest({ signal, requestTimeoutMs }: RequestOptions): RequestOptions {
-  return { signal, requestTimeoutMs };
 }
 
 function toSpec(options: SandboxCreateOptions): NewSandboxSpec {
@@ -312,17 +364,17 @@ function toSpec(options: SandboxCreateOptions): NewSandboxSpec {
     assertText(`metadata.${key}`, value);
   }
   const envs = options.envs === undefined ? undefined : checkEnvs(options.envs);
-  const checked = { template, timeoutMs: checkLifeMs(options.timeoutMs), metadata, envs, allowInternetAccess, network };
+  const timeoutMs = checkLifeMs(options.timeoutMs);
+  const checked = { template, timeoutMs, metadata, envs, allowInternetAccess, network, policy: toPolicy(options.lifecycle) };
   return { ...checked, ...toBoundarySpec(options) };
+}
+
+function toConnectSpec({ timeoutMs, onResume }: WakeOptions): ConnectSpec {
+  return { timeoutMs: checkLifeMs(timeoutMs), wantsMemory: toWantsMemory(onResume) };
 }
 
 function requireLifeMs(timeoutMs: number): number {
   const lifeMs = checkLifeMs(timeoutMs);
   if (lifeMs === undefined) throw new InvalidArgumentError("timeoutMs must be given");
   return lifeMs;
-}
-
-function checkSandboxId(sandboxId: string): void {
-  assertText("sandboxId", sandboxId);
-  if (sandboxId === "") throw new InvalidArgumentError("sandboxId must not be empty");
 }

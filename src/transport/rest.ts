@@ -5,7 +5,7 @@ import type { ErrorReason } from "../errors/reason.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import { VERSION } from "../shared/version.js";
 import { Deadline } from "./deadline.js";
-import type { HttpClient } from "./http.js";
+import type { HttpClient, HttpResponse } from "./http.js";
 import type { SafeLogger } from "./logger.js";
 import { GATEWAY_STATUSES, sendWithRetry } from "./retry.js";
 import { type CallContext, errorFromResponse, optionsOf } from "./wire-errors.js";
@@ -52,20 +52,37 @@ export interface RestClient {
     options: RestCallOptions,
     send: (client: Client<paths>, init: RestInit) => Promise<{ data?: T; response: Response }>,
   ): Promise<RestAnswer<T>>;
+  /** Open a stream with GET; the request timeout ends with its head. */
+  stream(options: RestCallOptions, path: string, headers: Readonly<Record<string, string>>): Promise<HttpResponse>;
 }
 
 /** Open a client for the control plane. */
 export function createRestClient(rest: RestOptions): RestClient {
   const client = createClient<paths>({ baseUrl: rest.baseUrl });
+  const toContext = (options: RestCallOptions): CallContext => {
+    const context: CallContext = { ...options, peer: "control" };
+    if (rest.apiKey) return context;
+    throw new AuthenticationError(`${options.operation} needs an API key: pass apiKey or set AGENT_SANDBOX_API_KEY`, optionsOf(context));
+  };
   return {
+    stream: async (options, path, headers) => {
+      const context = toContext(options);
+      const deadline = new Deadline({ ...options, requestTimeoutMs: options.requestTimeoutMs ?? rest.requestTimeoutMs });
+      const request = {
+        method: "GET",
+        url: `${rest.baseUrl}${path}`,
+        headers: { ...rest.apiHeaders, ...headers, ...identity(rest) },
+        signal: deadline.signal,
+        isIdempotent: true,
+      };
+      const answer = await sendWithRetry(rest.http, request, { retries: rest.retries, statuses: GATEWAY_STATUSES }, deadline.endsAtMs);
+      if (answer.status !== 200) throw await errorFromResponse(answer, context, deadline.signal);
+      // From here on only the caller ends the stream, so the deadline keeps listening to it.
+      deadline.stopTimer();
+      return answer;
+    },
     call: async (options, send) => {
-      const context: CallContext = { ...options, peer: "control" };
-      if (!rest.apiKey) {
-        throw new AuthenticationError(
-          `${options.operation} needs an API key: pass apiKey or set AGENT_SANDBOX_API_KEY`,
-          optionsOf(context),
-        );
-      }
+      const context = toContext(options);
       using deadline = new Deadline({ ...options, requestTimeoutMs: options.requestTimeoutMs ?? rest.requestTimeoutMs });
       try {
         const { data, response } = await send(client, { fetch: (request) => exchange(rest, options, context, deadline, request) });
@@ -77,6 +94,10 @@ export function createRestClient(rest: RestOptions): RestClient {
       }
     },
   };
+}
+
+function identity({ apiKey = "" }: RestOptions): Record<string, string> {
+  return { "x-api-key": apiKey, "user-agent": `agent-sandbox-js/${VERSION}` };
 }
 
 async function exchange(
@@ -96,8 +117,7 @@ async function exchange(
       headers: {
         ...rest.apiHeaders,
         ...Object.fromEntries(request.headers),
-        "x-api-key": rest.apiKey ?? "",
-        "user-agent": `agent-sandbox-js/${VERSION}`,
+        ...identity(rest),
       },
       body: hasBody ? await request.text() : undefined,
       signal: deadline.signal,
@@ -125,4 +145,4 @@ async function exchange(
 }
 
 /** The answer headers that the layers above read. */
-const PASSED_HEADERS = ["content-type", "x-next-token", "agent-sandbox-encoding", "agent-sandbox-services"];
+const PASSED_HEADERS = ["content-type", "x-next-token", "agent-sandbox-encoding", "agent-sandbox-services", "agent-sandbox-fork-memory"];

@@ -26,7 +26,7 @@ describeOnPlatform("files of a sandbox", ({ apiUrl, sandboxUrl, apiKey }) => {
   beforeAll(async () => {
     sandbox = await Sandbox.create("base", { ...options, timeoutMs: 300_000 });
     const platform = await openPlatform(options);
-    const access = await platform.lifecycle.connect(sandbox.sandboxId, undefined, {});
+    const access = await platform.lifecycle.connect(sandbox.sandboxId, { timeoutMs: undefined, wantsMemory: undefined }, {});
     foreign = openSandboxParts(platform, { ...access, isBinary: false });
     local = await mkdtemp(join(tmpdir(), "contract-files-"));
   });
