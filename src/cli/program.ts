@@ -24,6 +24,7 @@ export function buildProgram({ outputClosed, setExitCode }: ProgramContext): Com
   program
     .command("setup")
     .description("prepare this machine: OCI runtime, id ranges and the template `base`")
+    .option("--all", "build the template `code-interpreter-v1` too")
     .option("--json", "print the result as JSON")
     .action(async (options) => setExitCode(await (await import("./commands/setup.js")).runSetupCommand(options)));
 

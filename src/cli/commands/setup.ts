@@ -3,12 +3,15 @@ import { EXIT, type ExitCode } from "../exit-code.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 
 /** `abx setup`: progress goes to stderr, the result to stdout. */
-export async function runSetupCommand(options: { readonly json?: boolean }): Promise<ExitCode> {
-  const { base, installed, isBaseNew, durationMs } = await runSetup({ onProgress: (line) => void writeErr(`${line}\n`) });
+export async function runSetupCommand(options: { readonly all?: boolean; readonly json?: boolean }): Promise<ExitCode> {
+  const { base, installed, isBaseNew, built, durationMs } = await runSetup({
+    onProgress: (line) => void writeErr(`${line}\n`),
+    isForAll: options.all === true,
+  });
   if (options.json) {
-    await writeJson({ installed, templateId: base.templateId, buildId: base.buildId, isBaseNew, durationMs });
+    await writeJson({ installed, templateId: base.templateId, buildId: base.buildId, isBaseNew, built, durationMs });
   } else {
-    const changes = [...installed.map((name) => `installed ${name}`), ...(isBaseNew ? ["built the template base"] : [])];
+    const changes = [...installed.map((name) => `installed ${name}`), ...built.map((name) => `built the template ${name}`)];
     await writeOut(`this machine is ready for sandboxes${changes.length > 0 ? `: ${changes.join(", ")}` : ""}\n`);
   }
   return EXIT.ok;

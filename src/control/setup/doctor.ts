@@ -13,7 +13,7 @@ import { findRuntimes, RUNTIME_NAMES } from "../drivers/oci/runtime-probe.js";
 import { ECOSYSTEM_PROFILE, loadSeccomp } from "../drivers/oci/seccomp.js";
 import { messageOf } from "../logger.js";
 import { type PlatformPaths, preparePaths, resolvePaths } from "../paths.js";
-import { BASE_ALIAS } from "../templates/build-base.js";
+import { BASE } from "../templates/system-templates.js";
 import { createTemplateStore } from "../templates/template-store.js";
 import { SYSTEM_PACKAGES } from "./system-packages.js";
 
@@ -154,8 +154,8 @@ function checkTemplates(paths: PlatformPaths): DoctorCheck {
   try {
     const templates = createTemplateStore(paths.templatesDir).list();
     const names = templates.map(({ aliases, templateId }) => aliases[0] ?? templateId);
-    if (names.includes(BASE_ALIAS)) return { name: "templates", status: "ok", detail: names.join(", ") };
-    return { name: "templates", status: "missing", detail: `no "${BASE_ALIAS}" in ${paths.templatesDir}`, fix: SETUP };
+    if (names.includes(BASE.alias)) return { name: "templates", status: "ok", detail: names.join(", ") };
+    return { name: "templates", status: "missing", detail: `no "${BASE.alias}" in ${paths.templatesDir}`, fix: SETUP };
   } catch (error) {
     return { name: "templates", status: "missing", detail: messageOf(error), fix: SETUP };
   }

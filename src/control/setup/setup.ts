@@ -3,7 +3,7 @@ import { FailedPreconditionError } from "../../errors/error-classes.js";
 import { findIdRange, type IdRange } from "../drivers/oci/id-range.js";
 import { findUsedLayers } from "../layer-users.js";
 import { type PlatformPaths, preparePaths, resolvePaths } from "../paths.js";
-import { buildBase, findCurrentBase } from "../templates/build-base.js";
+import { BASE, buildSystemTemplate, CODE_INTERPRETER, findCurrent } from "../templates/system-templates.js";
 import { createTemplateStore, type ResolvedTemplate } from "../templates/template-store.js";
 import { installSystemPackages, runAsRoot, SYSTEM_PACKAGES } from "./system-packages.js";
 
@@ -13,6 +13,8 @@ export interface SetupOptions {
   readonly onProgress: (line: string) => void;
   /** @defaultValue the paths of this user's platform */
   readonly paths?: PlatformPaths;
+  /** Build `code-interpreter-v1` too. @defaultValue false: only `base` */
+  readonly isForAll?: boolean;
 }
 
 /** What `abx setup` did. */
@@ -21,6 +23,8 @@ export interface SetupResult {
   readonly installed: readonly string[];
   /** True when the base template was built now, false when it was there. */
   readonly isBaseNew: boolean;
+  /** Names of the templates that were built now. */
+  readonly built: readonly string[];
   readonly base: ResolvedTemplate;
   readonly durationMs: number;
 }
@@ -31,7 +35,7 @@ export interface SetupResult {
  *
  * @throws {@link FailedPreconditionError} not possible here; the message says what to do.
  */
-export async function runSetup({ onProgress, paths = resolvePaths() }: SetupOptions): Promise<SetupResult> {
+export async function runSetup({ onProgress, paths = resolvePaths(), isForAll = false }: SetupOptions): Promise<SetupResult> {
   const startedAt = performance.now();
   if (process.platform !== "linux") {
     throw new FailedPreconditionError("Local sandboxes need Linux. Give an API key and a URL to use a remote service.");
@@ -44,16 +48,19 @@ export async function runSetup({ onProgress, paths = resolvePaths() }: SetupOpti
   const idRange = await reserveIdRange(onProgress);
   preparePaths(paths);
   const store = createTemplateStore(paths.templatesDir);
-  const current = findCurrentBase(store, idRange);
-  if (current === undefined) onProgress("building the template base, about a minute");
-  const base = current ?? (await buildBase({ store, templatesDir: paths.templatesDir, idRange, onProgress }));
-  if (current === undefined) {
-    store.prune(findUsedLayers(paths));
+  const built: string[] = [];
+  for (const template of isForAll ? [BASE, CODE_INTERPRETER] : [BASE]) {
+    if (findCurrent(template, store, idRange) !== undefined) continue;
+    onProgress(`building the template ${template.alias}, about a minute`);
+    await buildSystemTemplate(template, { store, templatesDir: paths.templatesDir, idRange, onProgress });
+    built.push(template.alias);
   }
+  if (built.length > 0) store.prune(findUsedLayers(paths));
   return {
     installed: missing.filter((systemPackage) => systemPackage.isInstalled()).map(({ name }) => name),
-    isBaseNew: current === undefined,
-    base,
+    isBaseNew: built.includes(BASE.alias),
+    built,
+    base: store.resolve(BASE.alias),
     durationMs: Math.round(performance.now() - startedAt),
   };
 }

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { IdRange } from "../drivers/oci/id-range.js";
-import { createBaseRecipe, FINISH_SCRIPT } from "./base-recipe.js";
+import { BASE_PACKAGES, createBaseRecipe, FINISH_SCRIPT } from "./base-recipe.js";
 import { copyNpm } from "./copy-npm.js";
 import { readDebianSources } from "./debian-sources.js";
 import { readAptConfig, runMmdebstrap } from "./run-mmdebstrap.js";
@@ -14,11 +14,35 @@ import { createTemplateId } from "./template-id.js";
 import { DEFAULT_TAG } from "./template-reference.js";
 import type { ResolvedTemplate, TemplateStore } from "./template-store.js";
 
-/** Name under which the template is found. */
-export const BASE_ALIAS = "base";
+/** A template that the setup of a machine builds. */
+export interface SystemTemplate {
+  /** Name under which it is found. */
+  readonly alias: string;
+  /** Packages beside Debian's essential ones. */
+  readonly packages: readonly string[];
+}
 
-/** Where and how `base` is built. */
-export interface BuildBaseOptions {
+export const BASE: SystemTemplate = { alias: "base", packages: BASE_PACKAGES };
+
+/** `base` with a Python kernel and the usual libraries for data; it is its own root file system, so either can be rebuilt alone. */
+export const CODE_INTERPRETER: SystemTemplate = {
+  alias: "code-interpreter-v1",
+  packages: [
+    ...BASE_PACKAGES,
+    "python3-ipykernel",
+    "python3-jupyter-client",
+    "python3-matplotlib",
+    "python3-numpy",
+    "python3-openpyxl",
+    "python3-pandas",
+    "python3-pil",
+    "python3-requests",
+    "python3-scipy",
+  ],
+};
+
+/** Where and how a template is built. */
+export interface BuildSystemTemplateOptions {
   readonly store: TemplateStore;
   readonly templatesDir: string;
   readonly idRange: IdRange;
@@ -31,36 +55,37 @@ const LOCK_NAME = ".build.lock";
 
 const run = promisify(execFile);
 
-/** The `base` that is there, when it is what this version of the product would build. */
-export function findCurrentBase(store: TemplateStore, idRange: IdRange): ResolvedTemplate | undefined {
-  const { fingerprint } = createBaseRecipe("", readDebianSources(), "");
-  return findBase(store, (base) => base.recipe === fingerprint && base.hostIdBase === idRange.base);
+/** The build that is there, when it is what this version of the product would build. */
+export function findCurrent({ alias, packages }: SystemTemplate, store: TemplateStore, idRange: IdRange): ResolvedTemplate | undefined {
+  const { fingerprint } = createBaseRecipe("", readDebianSources(), "", packages);
+  return store.list().find((build) => build.aliases.includes(alias) && build.recipe === fingerprint && build.hostIdBase === idRange.base);
 }
 
 /**
- * Build `base` from the machine's own package sources and put it in place in one step; a build that is current already is returned at once.
+ * Build a template from the machine's own package sources and put it in place in one step; a build that is current already is returned at once.
  *
  * A build that was killed leaves only a staging directory, which the next one removes.
  *
  * @throws {@link FailedPreconditionError} the build failed; the message ends with its last output.
  */
-export async function buildBase(options: BuildBaseOptions): Promise<ResolvedTemplate> {
+export async function buildSystemTemplate(template: SystemTemplate, options: BuildSystemTemplateOptions): Promise<ResolvedTemplate> {
+  const { alias, packages } = template;
   const { store, templatesDir, idRange, onProgress } = options;
   return withLock(
     templatesDir,
     LOCK_NAME,
     async () => {
       removeLeftovers(templatesDir);
-      const current = findCurrentBase(store, idRange);
+      const current = findCurrent(template, store, idRange);
       if (current !== undefined) return current;
-      const templateId = findBase(store, () => true)?.templateId ?? createTemplateId();
+      const templateId = store.find(alias)?.templateId ?? createTemplateId();
       const buildId = randomUUID();
       const staging = join(templatesDir, `${STAGING_PREFIX}${buildId}`);
       const rootfs = join(staging, "rootfs");
       try {
         mkdirSync(staging, { recursive: true, mode: 0o711 });
         chmodSync(staging, 0o711);
-        const recipe = createBaseRecipe(rootfs, readDebianSources(), await readAptConfig());
+        const recipe = createBaseRecipe(rootfs, readDebianSources(), await readAptConfig(), packages);
         await runMmdebstrap(recipe, onProgress);
         await run("sh", ["-c", FINISH_SCRIPT, "sh", rootfs]);
         if (!copyNpm(rootfs)) onProgress("no npm package on this machine: the template has node without npm");
@@ -75,17 +100,13 @@ export async function buildBase(options: BuildBaseOptions): Promise<ResolvedTemp
           createdAt: new Date().toISOString(),
           recipe: recipe.fingerprint,
         };
-        return await store.publish(staging, build, { aliases: [BASE_ALIAS], tags: [DEFAULT_TAG] });
+        return await store.publish(staging, build, { aliases: [alias], tags: [DEFAULT_TAG] });
       } finally {
         rmSync(staging, { recursive: true, force: true });
       }
     },
     () => onProgress("another process is building a template; waiting for it"),
   );
-}
-
-function findBase(store: TemplateStore, isWanted: (base: ResolvedTemplate) => boolean): ResolvedTemplate | undefined {
-  return store.list().find((template) => template.aliases.includes(BASE_ALIAS) && isWanted(template));
 }
 
 function removeLeftovers(templatesDir: string): void {
