@@ -1,7 +1,10 @@
 import type { Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { isDaemonAlive } from "./daemon-client.js";
 import type { Instance } from "./drivers/driver.js";
 
+/** Before a lifeline is opened again: a daemon that cuts each one at once must not keep the platform busy. */
+const PAUSE_MS = 100;
 /** How long a daemon that closed the lifeline may take to prove that it lives. */
 const CHECK_TIMEOUT_MS = 2_000;
 
@@ -43,6 +46,7 @@ export class Lifeline {
       }
       if (this.#isClosed) return;
       if (!(await isDaemonAlive(this.#instance, CHECK_TIMEOUT_MS))) break;
+      await delay(PAUSE_MS, undefined, { ref: false });
     }
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -13,7 +13,8 @@ export interface AnswerHead {
 
 const STATUS_LINE = /^HTTP\/1\.1 ([2-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
 const FIELD_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/;
-const OF_CONNECTION = new Set(["connection", "keep-alive", "transfer-encoding", "upgrade", "te"]);
+/** And what a body of known length does not have. */
+const OF_CONNECTION = new Set(["connection", "keep-alive", "transfer-encoding", "upgrade", "te", "trailer"]);
 
 /**
  * Read the head of an answer, without the empty line.

@@ -16,6 +16,8 @@ const ROUTING = new Set(["e2b-sandbox-id", "e2b-sandbox-port"]);
 /** What programs behind ports have no use for: the platform's own credential. */
 const CREDENTIALS = new Set(["e2b-traffic-access-token"]);
 
+const TRAILER = new Set(["trailer"]);
+
 /** Names and values in turn, as they go over the wire. */
 export type RawHeaders = string[];
 
@@ -40,7 +42,8 @@ export function toUpstreamHeaders(request: IncomingMessage, isDaemon: boolean, a
 
 /** Headers of an answer as the client gets them. */
 export function toClientHeaders(answer: IncomingMessage): RawHeaders {
-  return withoutHopByHop(answer, undefined);
+  // Only a chunked body can have trailers; Node refuses to announce them for another one.
+  return withoutHopByHop(answer, answer.headers["transfer-encoding"] === undefined ? TRAILER : undefined);
 }
 
 /** Headers of a message without those that concern one connection only. */

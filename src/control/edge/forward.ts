@@ -1,10 +1,14 @@
 import { type ClientRequest, type ClientRequestArgs, type IncomingMessage, request as openRequest, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { ProtocolError } from "../../errors/error-classes.js";
 import { sendJson } from "../rest/json-answer.js";
 import type { SandboxLink } from "../sandbox-link.js";
 import { brokenUpstream, type EdgeAnswer, sandboxNotFound } from "./edge-answer.js";
 import { toClientHeaders, toUpstreamHeaders } from "./forward-headers.js";
 import { DAEMON_PORT } from "./route.js";
+
+/** Answers of 1xx to one request; what sends more has no end of them. */
+const MAX_INTERIM_ANSWERS = 32;
 
 /** One request on its way through the edge. */
 export interface Exchange {
@@ -35,12 +39,17 @@ export function forward(exchange: Exchange, tunnel?: Socket): void {
     // Also the normal end; destroying a finished request is harmless, and a tunnel serves one request.
     if (!response.writableFinished || tunnel !== undefined) upstream.destroy();
   });
+  let interimAnswers = 0;
   upstream.on("information", ({ statusCode, rawHeaders }) => {
-    if (statusCode === 103) writeEarlyHints(response, rawHeaders);
+    interimAnswers += 1;
+    if (interimAnswers > MAX_INTERIM_ANSWERS) upstream.destroy(new ProtocolError("interim answers without end"));
+    else if (statusCode === 103) writeEarlyHints(response, rawHeaders);
   });
   upstream.on("response", (answer) => {
     upstreamAnswer = answer;
-    passBack(answer, response);
+    if (passBack(answer, response)) return;
+    answer.destroy();
+    breakOff(response, port === DAEMON_PORT ? sandboxNotFound(link.sandboxId) : brokenUpstream(link.sandboxId, port));
   });
   upstream.on("error", () => {
     if (link.isSevered) return;
@@ -76,13 +85,19 @@ function passUp(request: IncomingMessage, upstream: ClientRequest): void {
   request.pipe(upstream);
 }
 
-function passBack(answer: IncomingMessage, response: ServerResponse): void {
+/** False when the head of the answer is none that could be passed on. */
+function passBack(answer: IncomingMessage, response: ServerResponse): boolean {
   if (response.destroyed) {
     answer.destroy();
-    return;
+    return true;
   }
   response.sendDate = false;
-  response.writeHead(answer.statusCode ?? 502, answer.statusMessage, toClientHeaders(answer));
+  try {
+    response.writeHead(answer.statusCode ?? 0, answer.statusMessage, toClientHeaders(answer));
+  } catch {
+    // The parser lets more through than may be written, such as a status of 0. A guest wrote it, so it must harm nobody else.
+    return false;
+  }
   // A body that is there already shares the packet of the head; a head that waits for its body (events, long polls) goes out alone.
   setImmediate(() => {
     if (!response.writableEnded) response.flushHeaders();
@@ -94,6 +109,7 @@ function passBack(answer: IncomingMessage, response: ServerResponse): void {
   answer.on("error", () => reset(response));
   answer.on("aborted", () => reset(response));
   answer.pipe(response);
+  return true;
 }
 
 /**
@@ -125,7 +141,12 @@ function reset(response: ServerResponse): void {
 
 function writeEarlyHints(response: ServerResponse, rawHeaders: readonly string[]): void {
   const links = toPairs(rawHeaders).filter(([name]) => name.toLowerCase() === "link");
-  if (links.length > 0 && !response.headersSent) response.writeEarlyHints({ link: links.map(([, value]) => value) });
+  if (links.length === 0 || response.headersSent) return;
+  try {
+    response.writeEarlyHints({ link: links.map(([, value]) => value) });
+  } catch {
+    // Not a link by the rules of Node; hints may be left out.
+  }
 }
 
 function toPairs(raw: readonly string[]): [string, string][] {

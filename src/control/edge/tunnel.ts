@@ -1,6 +1,9 @@
 import { request } from "node:http";
 import type { Socket } from "node:net";
 
+/** A daemon gives a closed port up after half a second; this one only bounds what a broken daemon can hold. */
+const ANSWER_TIMEOUT_MS = 10_000;
+
 /**
  * Turn a fresh connection to a daemon into a raw one to `host:port` inside its sandbox.
  *
@@ -18,6 +21,7 @@ export function openTunnel(daemon: Socket, host: string, port: number): Promise<
         resolve(undefined);
         return;
       }
+      socket.setTimeout(0);
       // A server that speaks first may have sent bytes behind the answer.
       if (head.length > 0) socket.unshift(head);
       resolve(daemon);
@@ -26,6 +30,7 @@ export function openTunnel(daemon: Socket, host: string, port: number): Promise<
       daemon.destroy();
       reject(error);
     });
+    connect.setTimeout(ANSWER_TIMEOUT_MS, () => connect.destroy(new Error("the daemon did not answer a request for a port")));
     connect.end();
   });
 }
