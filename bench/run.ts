@@ -6,12 +6,14 @@ import { type StartedPlatform, startTestPlatform } from "../test/support/test-pl
 import type { BenchValue, Measurement, StartPlatform } from "./measurement.js";
 import { createCold } from "./measurements/create-cold.js";
 import { createWarm } from "./measurements/create-warm.js";
+import { edgeHttp } from "./measurements/edge-http.js";
+import { egressOverhead } from "./measurements/egress.js";
 import { fileTransfer } from "./measurements/file-transfer.js";
 import { idleMemory } from "./measurements/idle-memory.js";
 import { runTrue } from "./measurements/run-true.js";
 import { stdout } from "./measurements/stdout.js";
 
-const MEASUREMENTS: readonly Measurement[] = [createWarm, createCold, runTrue, stdout, fileTransfer, idleMemory];
+const MEASUREMENTS: readonly Measurement[] = [createWarm, createCold, runTrue, stdout, fileTransfer, idleMemory, egressOverhead, edgeHttp];
 const RESULTS = fileURLToPath(new URL("results/latest.json", import.meta.url));
 
 const wanted = process.argv.slice(2);

@@ -3,11 +3,12 @@ import { errors } from "./checks/errors.mjs";
 import { files } from "./checks/files.mjs";
 import { git } from "./checks/git.mjs";
 import { lifecycle } from "./checks/lifecycle.mjs";
+import { network } from "./checks/network.mjs";
 import { older } from "./checks/older.mjs";
 import { pty } from "./checks/pty.mjs";
 import { template } from "./checks/template.mjs";
 import { watch } from "./checks/watch.mjs";
 import { runChecks } from "./harness.mjs";
 
-const allPassed = await runChecks("e2b-js", [lifecycle, files, watch, commands, pty, git, errors, template, older]);
+const allPassed = await runChecks("e2b-js", [lifecycle, files, watch, commands, pty, git, errors, network, template, older]);
 process.exit(allPassed ? 0 : 1);
