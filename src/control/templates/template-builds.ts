@@ -106,7 +106,8 @@ export class TemplateBuilds {
     }
     const named = /:/.test(name) ? [reference.tag] : [];
     const allTags = [...new Set([...named, ...tags.map((tag) => parseTemplateReference(`${reference.name}:${tag}`).tag)])];
-    const known = store.find(reference.name)?.templateId ?? table.findByName(reference.name)?.templateId;
+    const pending = table.findByName(reference.name) ?? table.list(reference.name)[0];
+    const known = store.find(reference.name)?.templateId ?? pending?.templateId;
     const now = new Date();
     const record: BuildRecord = {
       buildId: randomUUID(),
