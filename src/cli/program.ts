@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { VERSION } from "../shared/version.js";
 import { collectPair, parsePort, parseWholeNumber } from "./option-parsers.js";
+import { addStateCommands } from "./state-commands.js";
 import { addTemplateCommands } from "./template-commands.js";
 
 export interface ProgramContext {
@@ -97,8 +98,9 @@ export function buildProgram({ outputClosed, setExitCode }: ProgramContext): Com
 
   program
     .command("logs")
-    .description("show a log of a sandbox")
+    .description("show what the platform wrote down about a sandbox")
     .argument("<sandbox-id>")
+    .option("--level <level>", "only lines of at least this level: debug, info, warn or error")
     .option("--network", "what it tried to reach, and why it was let through or not")
     .option("--limit <entries>", "newest entries to show", parseWholeNumber, 100)
     .option("--json", "print a JSON array")
@@ -112,6 +114,7 @@ export function buildProgram({ outputClosed, setExitCode }: ProgramContext): Com
     .option("--json", "print which ids were ended as JSON")
     .action(async (sandboxIds, options) => setExitCode(await (await import("./commands/kill.js")).runKillCommand(sandboxIds, options)));
 
+  addStateCommands(program, setExitCode, outputClosed);
   addTemplateCommands(program, setExitCode);
   return program;
 }

@@ -13,5 +13,6 @@ export function toSandboxJson(info: SandboxInfo): Record<string, unknown> {
     memoryMB: info.memoryMB,
     envdVersion: info.envdVersion,
     metadata: info.metadata,
+    ...(info.memoryState !== undefined && { memoryState: info.memoryState }),
   };
 }
