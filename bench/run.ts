@@ -10,10 +10,25 @@ import { edgeHttp } from "./measurements/edge-http.js";
 import { egressOverhead } from "./measurements/egress.js";
 import { fileTransfer } from "./measurements/file-transfer.js";
 import { idleMemory } from "./measurements/idle-memory.js";
+import { ptyEcho } from "./measurements/pty-echo.js";
 import { runTrue } from "./measurements/run-true.js";
 import { stdout } from "./measurements/stdout.js";
+import { vsE2b } from "./measurements/vs-e2b.js";
+import { vsE2bCreate } from "./measurements/vs-e2b-create.js";
 
-const MEASUREMENTS: readonly Measurement[] = [createWarm, createCold, runTrue, stdout, fileTransfer, idleMemory, egressOverhead, edgeHttp];
+const MEASUREMENTS: readonly Measurement[] = [
+  createWarm,
+  createCold,
+  runTrue,
+  ptyEcho,
+  stdout,
+  fileTransfer,
+  idleMemory,
+  egressOverhead,
+  edgeHttp,
+  vsE2bCreate,
+  vsE2b,
+];
 const RESULTS = fileURLToPath(new URL("results/latest.json", import.meta.url));
 
 const wanted = process.argv.slice(2);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Drive our platform with clients that are not ours, unmodified.
-# Usage: scripts/conformance.sh [suite ...], suites: e2b-js e2b-python. All of them when none is named. Needs `npm run build` and `abx setup`.
+# Usage: scripts/conformance.sh [--install-only] [suite ...], suites: e2b-js e2b-python. All of them when none is named. Needs `npm run build` and `abx setup`.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 PATH="$("$root/scripts/toolchain.sh"):$PATH" || exit 1
@@ -27,6 +27,8 @@ prepare_e2b-python() (
 run_e2b-python() { PYTHONDONTWRITEBYTECODE=1 node with-platform.mjs e2b-python/.venv/bin/python e2b-python/run.py; }
 
 failed=0
+install_only=
+[ "${1:-}" != --install-only ] || { install_only=1; shift; }
 [ $# -gt 0 ] || set -- e2b-js e2b-python
 for suite in "$@"; do
   if ! "prepare_$suite"; then
@@ -34,6 +36,6 @@ for suite in "$@"; do
     failed=1
     continue
   fi
-  "run_$suite" || failed=1
+  [ -n "$install_only" ] || "run_$suite" || failed=1
 done
 exit $failed
