@@ -40,7 +40,8 @@ async function* mapErrors<T>(messages: AsyncIterable<T>): AsyncGenerator<T> {
   }
 }
 
-function toConnectError(error: unknown): ConnectError {
+/** The RPC error of whatever a handler threw. */
+export function toConnectError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
   if (!SandboxError.isInstance(error)) {
     return new ConnectError(error instanceof Error ? error.message : "the daemon failed", Code.Internal, undefined, undefined, error);

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
+import type { ContextValues } from "@connectrpc/connect";
 import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
+import { toCallSignal } from "./rpc-stream.js";
 
 /**
  * What an RPC handler sees of a request. Its signal aborts when the client leaves before the answer is complete.
@@ -12,23 +13,24 @@ export function toRpcRequest(
   res: ServerResponse,
   path: string,
   contextValues: ContextValues,
+  body: AsyncIterable<Uint8Array> = req.iterator({ destroyOnReturn: false }),
 ): UniversalServerRequest {
-  const header = new Headers();
-  for (const [name, value] of Object.entries(req.headers)) {
-    for (const item of Array.isArray(value) ? value : [value]) if (item !== undefined) header.append(name, item);
-  }
-  const abort = new AbortController();
-  // The request closes once its body was read; only the response tells that the client is gone.
-  res.once("close", () => {
-    if (!res.writableFinished) abort.abort(new ConnectError("the client left", Code.Canceled));
-  });
   return {
     httpVersion: req.httpVersion,
     method: req.method ?? "",
     url: `http://sandbox${path}`,
-    header,
-    body: req.iterator({ destroyOnReturn: false }),
-    signal: abort.signal,
+    header: toHeaders(req),
+    body,
+    signal: toCallSignal(res),
     contextValues,
   };
+}
+
+/** The headers of a request as handlers read them. */
+export function toHeaders(req: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(req.headers)) {
+    for (const item of Array.isArray(value) ? value : [value]) if (item !== undefined) headers.append(name, item);
+  }
+  return headers;
 }

@@ -4,8 +4,9 @@ import { type ConnectRouter, createConnectRouter, createContextValues } from "@c
 import { sendException, sendHttpError } from "./http-response.js";
 import { processTimeoutMs } from "./process/process-service.js";
 import { errorDetails } from "./rpc-errors.js";
-import { toRpcRequest } from "./rpc-request.js";
+import { toHeaders, toRpcRequest } from "./rpc-request.js";
 import { sendRpcResponse } from "./rpc-response.js";
+import { type BinaryStream, isPlainBinaryStream, onlyMessage, readSmallBody, sendBinaryStream, toCallSignal } from "./rpc-stream.js";
 
 /** Largest message of a request. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
@@ -19,6 +20,8 @@ const GRPC_WEB_TYPES = ["application/grpc-web", "application/grpc-web+proto", "a
 export interface RpcOptions {
   readonly services: readonly DescService[];
   readonly routes: (router: ConnectRouter) => void;
+  /** Streaming methods that also have a short way for binary clients, by their paths. */
+  readonly binaryStreams: ReadonlyMap<string, BinaryStream>;
 }
 
 export interface RpcHandler {
@@ -54,11 +57,32 @@ export function createRpcHandler(options: RpcOptions): RpcHandler {
       req.headers["content-type"] = type;
       const timeoutMs = takeTimeout(req.headers, path);
       const values = createContextValues().set(processTimeoutMs, timeoutMs);
-      handler(toRpcRequest(req, res, path, values))
-        .then((response) => sendRpcResponse(response, res))
-        .catch((error: unknown) => sendException(res, error));
+      const general = async (body?: Buffer) => {
+        const request = toRpcRequest(req, res, path, values, body === undefined ? undefined : toBody(body));
+        await sendRpcResponse(await handler(request), res);
+      };
+      const open = options.binaryStreams.get(path);
+      const answer = open !== undefined && isPlainBinaryStream(req) ? sendStream(req, res, open, general) : general();
+      answer.catch((error: unknown) => sendException(res, error));
     },
   };
+}
+
+/** The short way, or the general one for a request that it does not understand. */
+async function sendStream(
+  req: IncomingMessage,
+  res: ServerResponse,
+  open: BinaryStream,
+  general: (body: Buffer) => Promise<void>,
+): Promise<void> {
+  const body = await readSmallBody(req);
+  const message = onlyMessage(body);
+  if (message === undefined) return general(body);
+  await sendBinaryStream(open(message, { requestHeader: toHeaders(req), signal: toCallSignal(res) }), res);
+}
+
+async function* toBody(bytes: Buffer): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }
 
 /**

@@ -19,7 +19,7 @@ import { measure } from "./metrics.js";
 import { createLibcLoader } from "./native/libc.js";
 import { ProcessRegistry } from "./process/process-registry.js";
 import { createProcessService } from "./process/process-service.js";
-import { createResumableService } from "./process/resumable-service.js";
+import { createResumableService, createResumableStreams } from "./process/resumable-service.js";
 import { createRpcHandler } from "./rpc.js";
 import { TERMINAL_PATH, TerminalEndpoint, TICKET_PATH } from "./terminal/terminal-endpoint.js";
 import { openTunnel } from "./tunnel.js";
@@ -63,6 +63,7 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
         .service(Process, createProcessService(processes, state))
         .service(ProcessService, createResumableService(processes, state))
         .service(Filesystem, filesystem),
+    binaryStreams: createResumableStreams(processes, state),
   });
   const terminals = new TerminalEndpoint(processes, state);
   const routes = createRoutes(state, files, terminals);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { OutputCursor, OutputKind } from "../../src/daemon/process/output-cursor.js";
+import { joinPiece, type OutputCursor, type OutputKind } from "../../src/daemon/process/output-cursor.js";
 import { OutputLog } from "../../src/daemon/process/output-log.js";
 
 const CAPACITY = 4096;
@@ -19,7 +19,7 @@ function createLog(options: { capacity?: number; stallMs?: number } = {}) {
 function readAll(cursor: OutputCursor, maxBytes = 100_000): string {
   let text = "";
   for (let piece = cursor.take(maxBytes); piece !== undefined; piece = cursor.take(maxBytes)) {
-    text += Buffer.from(piece.bytes).toString("latin1");
+    text += Buffer.from(joinPiece(piece)).toString("latin1");
   }
   return text;
 }
@@ -42,8 +42,8 @@ describe("reading", () => {
           const piece = cursor.take(max);
           if (piece === undefined) return false;
           expect(piece.offset).toBe(seen.length);
-          expect(piece.bytes.length).toBeLessThanOrEqual(max);
-          for (const byte of piece.bytes) seen.push({ kind: piece.kind, byte });
+          expect(piece.sizeBytes).toBeLessThanOrEqual(max);
+          for (const byte of joinPiece(piece)) seen.push({ kind: piece.kind, byte });
           return true;
         };
         const scratch = Buffer.alloc(3000);

@@ -7,7 +7,15 @@ export type OutputKind = "stdout" | "stderr" | "pty";
 export interface OutputPiece {
   readonly kind: OutputKind;
   readonly offset: number;
-  readonly bytes: Uint8Array;
+  readonly sizeBytes: number;
+  /** The bytes, as the log has them. */
+  readonly parts: readonly Uint8Array[];
+}
+
+/** The bytes of a piece in one array. */
+export function joinPiece({ parts, sizeBytes }: OutputPiece): Uint8Array {
+  const [only] = parts;
+  return parts.length === 1 && only !== undefined ? only : Buffer.concat(parts, sizeBytes);
 }
 
 /** A stretch of output of one kind. */
@@ -56,7 +64,7 @@ export class OutputCursor {
   }
 
   /**
-   * Up to `maxBytes` of the next output of one kind, joined; `undefined` when there is none at the moment.
+   * Up to `maxBytes` of the next output of one kind; `undefined` when there is none at the moment.
    *
    * @throws {@link RateLimitError} the log gave this cursor up.
    */
@@ -87,8 +95,7 @@ export class OutputCursor {
     if (kind === undefined) return undefined;
     this.movedAt = performance.now();
     this.#log.moved();
-    const [only] = parts;
-    return { kind, offset, bytes: parts.length === 1 && only !== undefined ? only : Buffer.concat(parts, size) };
+    return { kind, offset, sizeBytes: size, parts };
   }
 
   /** Everything was read and nothing more will come. */

@@ -1,8 +1,13 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type ProcessEvent, ProcessEventSchema } from "../../../gen/proto/agentsandbox/process/v1/process_pb.js";
+import type { OutputLayout } from "./binary-messages.js";
 import type { FollowMessages } from "./follow.js";
 import type { ManagedProcess } from "./managed-process.js";
+import { joinPiece } from "./output-cursor.js";
+
+/** `event` (1) of the stream's message, `output` (2) of the event, its `offset` (1) before the bytes. */
+export const RESUMABLE_LAYOUT: OutputLayout = { path: [1, 2], dataField: { stdout: 2, stderr: 3, pty: 4 }, offsetField: 1 };
 
 /** A message of the streams of `agentsandbox.process.v1.ProcessService`. */
 export interface ResumableMessage {
@@ -26,11 +31,11 @@ export function resumableMessages(fromOffset: number | undefined): FollowMessage
       if (missingBytes === 0) return [started];
       return [started, toMessage({ case: "gap", value: { offset: BigInt(fromOffset ?? 0), missingBytes: BigInt(missingBytes) } })];
     },
-    output: ({ kind, offset, bytes }) =>
+    output: (piece) =>
       // The generated type wants bytes over an ArrayBuffer; those of the log are, never over a SharedArrayBuffer.
       toMessage({
         case: "output",
-        value: { offset: BigInt(offset), data: { case: kind, value: bytes as Uint8Array<ArrayBuffer> } },
+        value: { offset: BigInt(piece.offset), data: { case: piece.kind, value: joinPiece(piece) as Uint8Array<ArrayBuffer> } },
       }),
     keepalive: () => toMessage({ case: "keepalive", value: {} }),
     ended: (process) =>

@@ -1,21 +1,25 @@
 import { constants } from "node:os";
-import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type {
-  ProcessSelector,
+import {
+  type AttachRequest,
+  type ProcessSelector,
   ProcessService,
-  SendInputRequest,
-  StartRequest,
+  type SendInputRequest,
+  type StartRequest,
 } from "../../../gen/proto/agentsandbox/process/v1/process_pb.js";
 import { FailedPreconditionError, InvalidArgumentError } from "../../errors/error-classes.js";
 import { SandboxError } from "../../errors/sandbox-error.js";
 import type { DaemonState } from "../daemon-state.js";
 import { keepaliveIntervalMs } from "../keepalive.js";
+import { type BinaryStream, pathOf, type StreamCall } from "../rpc-stream.js";
 import { requestUser, resolveUser } from "../users.js";
-import { followProcess } from "./follow.js";
+import { binaryMessages } from "./binary-messages.js";
+import { type FollowMessages, followProcess } from "./follow.js";
 import type { ManagedProcess } from "./managed-process.js";
 import type { ProcessRegistry, Selector } from "./process-registry.js";
-import { resumableMessages } from "./resumable-messages.js";
+import { RESUMABLE_LAYOUT, resumableMessages } from "./resumable-messages.js";
 import { assertRepeatId } from "./start-ids.js";
 
 /** How long output is kept whole, and the process waits, for a reader that lost its connection. */
@@ -26,13 +30,12 @@ export function createResumableService(registry: ProcessRegistry, state: DaemonS
   return {
     async *start(request, context) {
       const process = await startProcess(request, context, registry, state);
-      yield* follow(process, toOffset(request.fromOffset, process), context);
+      yield* follow(process, toOffset(request.fromOffset, process), context, resumableMessages);
     },
 
     async *attach(request, context) {
       const process = registry.findRecent(toSelector(request.process));
-      const fromOffset = request.fromOffset === undefined ? undefined : toOffset(request.fromOffset, process);
-      yield* follow(process, fromOffset, context);
+      yield* follow(process, attachOffset(request, process), context, resumableMessages);
     },
 
     async sendInput(request) {
@@ -53,18 +56,60 @@ export function createResumableService(registry: ProcessRegistry, state: DaemonS
   } satisfies ServiceImpl<typeof ProcessService>;
 }
 
-function follow(process: ManagedProcess, fromOffset: number | undefined, context: HandlerContext) {
+/** The streams of the service in binary, by their paths: the same calls without a copy of the output. */
+export function createResumableStreams(registry: ProcessRegistry, state: DaemonState): ReadonlyMap<string, BinaryStream> {
+  const { start, attach } = ProcessService.method;
+  return new Map<string, BinaryStream>([
+    [
+      pathOf(start),
+      async function* (message, call) {
+        const request = decode(start.input, message);
+        const process = await startProcess(request, call, registry, state);
+        const encoded = (fromOffset?: number) => binaryMessages(start.output, resumableMessages(fromOffset), RESUMABLE_LAYOUT);
+        yield* follow(process, toOffset(request.fromOffset, process), call, encoded);
+      },
+    ],
+    [
+      pathOf(attach),
+      async function* (message, call) {
+        const request = decode(attach.input, message);
+        const process = registry.findRecent(toSelector(request.process));
+        const encoded = (fromOffset?: number) => binaryMessages(attach.output, resumableMessages(fromOffset), RESUMABLE_LAYOUT);
+        yield* follow(process, attachOffset(request, process), call, encoded);
+      },
+    ],
+  ]);
+}
+
+function follow<T>(
+  process: ManagedProcess,
+  fromOffset: number | undefined,
+  call: StreamCall,
+  toMessages: (fromOffset?: number) => FollowMessages<T>,
+): AsyncGenerator<T> {
   return followProcess(process, process.follow(fromOffset), {
-    signal: context.signal,
-    keepaliveMs: keepaliveIntervalMs(context.requestHeader),
+    signal: call.signal,
+    keepaliveMs: keepaliveIntervalMs(call.requestHeader),
     onLost: () => process.log.hold(RESUME_GRACE_MS),
-    messages: resumableMessages(fromOffset),
+    messages: toMessages(fromOffset),
   });
+}
+
+function decode<D extends DescMessage>(schema: D, message: Uint8Array): MessageShape<D> {
+  try {
+    return fromBinary(schema, message);
+  } catch (cause) {
+    throw new InvalidArgumentError("the message of the request cannot be decoded", { cause });
+  }
+}
+
+function attachOffset({ fromOffset }: AttachRequest, process: ManagedProcess): number | undefined {
+  return fromOffset === undefined ? undefined : toOffset(fromOffset, process);
 }
 
 async function startProcess(
   request: StartRequest,
-  context: HandlerContext,
+  context: StreamCall,
   registry: ProcessRegistry,
   state: DaemonState,
 ): Promise<ManagedProcess> {

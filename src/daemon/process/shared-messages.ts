@@ -5,6 +5,7 @@ import { TimeoutError } from "../../errors/error-classes.js";
 import { describeExit } from "./exit-status.js";
 import type { FollowMessages } from "./follow.js";
 import type { ManagedProcess } from "./managed-process.js";
+import { joinPiece } from "./output-cursor.js";
 
 /** A message of the streams of `process.Process`. */
 export interface SharedMessage {
@@ -20,7 +21,8 @@ export function sharedMessages(isStarter: boolean): FollowMessages<SharedMessage
   return {
     started: (process) => [toMessage({ case: "start", value: { pid: process.pid } })],
     // The generated type wants bytes over an ArrayBuffer; those of the log are, never over a SharedArrayBuffer.
-    output: (piece) => toMessage({ case: "data", value: { output: { case: piece.kind, value: piece.bytes as Uint8Array<ArrayBuffer> } } }),
+    output: (piece) =>
+      toMessage({ case: "data", value: { output: { case: piece.kind, value: joinPiece(piece) as Uint8Array<ArrayBuffer> } } }),
     keepalive: () => toMessage({ case: "keepalive", value: {} }),
     ended(process) {
       if (isStarter && process.isTimedOut) {

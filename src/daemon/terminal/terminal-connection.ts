@@ -2,6 +2,7 @@ import type { RawData, WebSocket } from "ws";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
 import { STATUS_OF_REASON } from "../../errors/status-map.js";
 import type { ManagedProcess } from "../process/managed-process.js";
+import { joinPiece } from "../process/output-cursor.js";
 import type { OutputLog } from "../process/output-log.js";
 import { type ClientFrame, parseClientFrame, type ServerFrame, type TerminalStart, toErrorFrame, toExitFrame } from "./frames.js";
 import type { SessionHolder, TerminalSession } from "./terminal-session.js";
@@ -188,8 +189,8 @@ export class TerminalConnection implements SessionHolder {
         if (credit <= 0 && !cursor.isDone) return;
         const piece = credit > 0 ? cursor.take(credit) : undefined;
         if (piece === undefined) break;
-        this.#sentOffset = piece.offset + piece.bytes.length;
-        this.#socket.send(piece.bytes, { binary: true }, () => this.#pump());
+        this.#sentOffset = piece.offset + piece.sizeBytes;
+        this.#socket.send(joinPiece(piece), { binary: true }, () => this.#pump());
       }
       if (!cursor.isDone) {
         cursor.onWake(() => this.#pump());
