@@ -67,6 +67,8 @@ export interface PlatformParts {
   readonly templates: TemplateResolver;
   readonly templateStore: TemplateStore;
   readonly logger: Logger;
+  /** Names this run of the machine. @defaultValue what the kernel says */
+  readonly bootId?: string;
 }
 
 /** A running platform. */
@@ -156,7 +158,7 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
     });
     await volumes.recover();
     const { maxSandboxes } = settings;
-    const bootId = readBootId();
+    const { bootId = readBootId() } = parts;
     const sandboxes = new Sandboxes({ store, driver, templates, pool, builds, egress, journal, logger, maxSandboxes, bootId });
     cleanup.defer(() => sandboxes.close());
     await adoptOrLeave(sandboxes, logger);
