@@ -3,7 +3,7 @@ import { hold } from "../contest.js";
 import { loadForeignClient } from "../foreign-client.js";
 import type { Measurement } from "../measurement.js";
 
-const ROUNDS = 15;
+const ROUNDS = 30;
 const LIFE_MS = 3_600_000;
 
 /** `Sandbox.create` from a full pool, through our client and through the unmodified `e2b` client. */
