@@ -544,7 +544,7 @@ export interface paths {
         };
         /**
          * List the tags of a template
-         * @description By name of the tag.
+         * @description Sorted by the name of the tag, each with the build that it names.
          */
         get: operations["listTemplateTags"];
         put?: never;
@@ -827,7 +827,7 @@ export interface paths {
         };
         /**
          * List snapshots, page by page
-         * @description Newest first.
+         * @description Newest first. Snapshots of sandboxes that are gone are listed too.
          */
         get: operations["listSnapshots"];
         put?: never;
@@ -2379,6 +2379,7 @@ export interface operations {
             201: {
                 headers: {
                     "Agent-Sandbox-Encoding": components["headers"]["Encoding"];
+                    "Agent-Sandbox-Services": components["headers"]["Services"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2431,6 +2432,7 @@ export interface operations {
             201: {
                 headers: {
                     "Agent-Sandbox-Encoding": components["headers"]["Encoding"];
+                    "Agent-Sandbox-Services": components["headers"]["Services"];
                     [name: string]: unknown;
                 };
                 content: {
