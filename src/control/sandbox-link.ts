@@ -8,7 +8,7 @@ import { openTunnel } from "./edge/tunnel.js";
 /** Idle connections to one daemon that are kept for the next requests. */
 const MAX_IDLE_CONNECTIONS = 16;
 /** Idle connections for large answers; each holds a buffer. */
-const MAX_IDLE_BULK_CONNECTIONS = 2;
+const MAX_IDLE_BULK_CONNECTIONS = 8;
 
 /** The way into one sandbox, and everything that is under way through it. */
 export class SandboxLink {

@@ -134,6 +134,7 @@ describe("head of an answer", () => {
       statusText: "All right",
       headers: ["X-A", "1", "x-a", "2", "Content-Length", "5"],
       bodyBytes: 5,
+      isChunked: false,
       isKeptAlive: true,
     });
   });

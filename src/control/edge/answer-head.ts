@@ -1,6 +1,6 @@
 import { ProtocolError } from "../../errors/error-classes.js";
 
-/** Head of an HTTP/1.1 answer whose body has a known length. */
+/** Head of an HTTP/1.1 answer. */
 export interface AnswerHead {
   readonly status: number;
   readonly statusText: string;
@@ -8,12 +8,14 @@ export interface AnswerHead {
   readonly headers: string[];
   /** Length of the body; `undefined` when the answer does not say it plainly. */
   readonly bodyBytes: number | undefined;
+  /** The body comes in chunks, and in no other coding. */
+  readonly isChunked: boolean;
   readonly isKeptAlive: boolean;
 }
 
 const STATUS_LINE = /^HTTP\/1\.1 ([2-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
 const FIELD_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/;
-/** And what a body of known length does not have. */
+/** And how the body is framed, which our own answer says for itself. */
 const OF_CONNECTION = new Set(["connection", "keep-alive", "transfer-encoding", "upgrade", "te", "trailer"]);
 
 /**
@@ -27,7 +29,7 @@ export function parseAnswerHead(text: string): AnswerHead {
   if (status === null) throw new ProtocolError("the daemon sent a malformed status line");
   const headers: string[] = [];
   const lengths: string[] = [];
-  let isChunked = false;
+  const codings: string[] = [];
   let isKeptAlive = true;
   for (const line of fieldLines) {
     const field = FIELD_LINE.exec(line);
@@ -35,12 +37,19 @@ export function parseAnswerHead(text: string): AnswerHead {
     const [, name = "", value = ""] = field;
     const key = name.toLowerCase();
     if (key === "content-length") lengths.push(value);
-    if (key === "transfer-encoding") isChunked = true;
+    if (key === "transfer-encoding") codings.push(value.toLowerCase());
     if (key === "connection" && value.toLowerCase().includes("close")) isKeptAlive = false;
     if (!OF_CONNECTION.has(key)) headers.push(name, value);
   }
   const code = Number(status[1]);
-  return { status: code, statusText: status[2] ?? "", headers, bodyBytes: isChunked ? undefined : bodyBytesOf(code, lengths), isKeptAlive };
+  return {
+    status: code,
+    statusText: status[2] ?? "",
+    headers,
+    bodyBytes: codings.length > 0 ? undefined : bodyBytesOf(code, lengths),
+    isChunked: codings.length === 1 && codings[0] === "chunked" && lengths.length === 0 && code !== 204 && code !== 304,
+    isKeptAlive,
+  };
 }
 
 function bodyBytesOf(status: number, lengths: readonly string[]): number | undefined {

@@ -42,10 +42,10 @@ export class BulkConnection {
     return this.#socket?.destroyed === false && this.#socket.writable;
   }
 
-  /** Send a request and give what comes to `reader`, until {@link release}. */
-  send(request: string, reader: BulkReader): void {
+  /** Send the head of a request and its body, and give what comes to `reader`, until {@link release}. */
+  send(head: string, body: Buffer, reader: BulkReader): void {
     this.#reader = reader;
-    this.#socket?.write(request, "latin1");
+    this.#socket?.write(body.length === 0 ? Buffer.from(head, "latin1") : Buffer.concat([Buffer.from(head, "latin1"), body]));
   }
 
   /** Go on reading. */

@@ -5,6 +5,7 @@ import type { SandboxLink } from "../sandbox-link.js";
 import type { LiveSandbox } from "../sandbox-table.js";
 import type { Sandboxes } from "../sandboxes.js";
 import { forwardDownload, isBulkDownload } from "./bulk-download.js";
+import { forwardStream, isBulkStream } from "./bulk-stream.js";
 import { couldNotWake, type EdgeAnswer, internalPath, portNotOpen, sandboxNotFound, trafficRefused } from "./edge-answer.js";
 import { breakOff, type Exchange, forward } from "./forward.js";
 import { isInternalPath } from "./internal-paths.js";
@@ -68,6 +69,7 @@ function dialIn(request: IncomingMessage, live: LiveSandbox, port: number): Dial
 
 async function pass(exchange: Exchange, tunnel: Socket | undefined): Promise<void> {
   if (tunnel === undefined && isBulkDownload(exchange.request)) await forwardDownload(exchange);
+  else if (tunnel === undefined && isBulkStream(exchange)) await forwardStream(exchange);
   else forward(exchange, tunnel);
 }
 
