@@ -72,7 +72,36 @@ const MASKED_PATHS = [
   "/sys/devices/virtual/powercap",
   "/sys/firmware",
 ];
-const READONLY_PATHS = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger", "/sys/fs/cgroup"];
+/** Directories of version 1 below `/sys/fs/cgroup`; those that a machine does not have are passed over. */
+const CGROUP_V1_DIRS = [
+  "blkio",
+  "cpu",
+  "cpu,cpuacct",
+  "cpuacct",
+  "cpuset",
+  "devices",
+  "freezer",
+  "hugetlb",
+  "memory",
+  "misc",
+  "net_cls",
+  "net_cls,net_prio",
+  "net_prio",
+  "perf_event",
+  "pids",
+  "rdma",
+  "systemd",
+];
+const READONLY_PATHS = [
+  "/proc/bus",
+  "/proc/fs",
+  "/proc/irq",
+  "/proc/sys",
+  "/proc/sysrq-trigger",
+  "/sys/fs/cgroup",
+  // A runtime binds each path over itself, and what is mounted below comes along writable, although it was not.
+  ...CGROUP_V1_DIRS.map((name) => `/sys/fs/cgroup/${name}`),
+];
 
 /** The OCI configuration of one sandbox. Pure: equal options give an equal bundle. */
 export function createBundle(options: BundleOptions): OciSpec {
