@@ -24,9 +24,9 @@ describeOnPlatform("a process of the platform that is killed outright", (running
       for await (const _ of iterated);
     })();
     const killer = sandbox.commands.run("echo before; kill -9 $PPID; sleep 100", { user: "root", timeoutMs: 0 });
-    for (const call of [killer, waiting.wait(), iterated.waitForOutcome(), iteration]) {
-      await expect(call).rejects.toMatchObject({ name: "TimeoutError", timeout: "sandbox", reason: "sandbox_gone" });
-    }
+    const gone = { name: "TimeoutError", timeout: "sandbox", reason: "sandbox_gone" };
+    const calls = [killer, waiting.wait(), iterated.waitForOutcome(), iteration];
+    await Promise.all(calls.map((call) => expect(call).rejects.toMatchObject(gone)));
     expect(waiting).toMatchObject({ exitCode: undefined, stdout: "up\n" });
     await expect(sandbox.commands.run("true")).rejects.toMatchObject({ name: "SandboxNotFoundError" });
     await expect(sandbox.commands.connect(waiting.pid)).rejects.toMatchObject({ name: "SandboxNotFoundError" });
