@@ -11,9 +11,9 @@ import sys
 import traceback
 
 import e2b
-from checks import commands, errors, files, lifecycle, network, pty, template, watch
+from checks import commands, errors, files, lifecycle, network, pty, states, template, watch
 
-GROUPS = [lifecycle, files, watch, commands, pty, errors, network, template]
+GROUPS = [lifecycle, states, files, watch, commands, pty, errors, network, template]
 CHECK_TIMEOUT_S = 60
 
 
