@@ -4,14 +4,19 @@ import { cpus, loadavg, release, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { type StartedPlatform, startTestPlatform } from "../test/support/test-platform.js";
 import type { BenchValue, Measurement, StartPlatform } from "./measurement.js";
+import { burst } from "./measurements/burst.js";
 import { createCold } from "./measurements/create-cold.js";
 import { createWarm } from "./measurements/create-warm.js";
 import { edgeHttp } from "./measurements/edge-http.js";
 import { egressOverhead } from "./measurements/egress.js";
 import { fileTransfer } from "./measurements/file-transfer.js";
+import { fork } from "./measurements/fork.js";
 import { idleMemory } from "./measurements/idle-memory.js";
+import { manySandboxes } from "./measurements/many-sandboxes.js";
+import { pauseResume } from "./measurements/pause-resume.js";
 import { ptyEcho } from "./measurements/pty-echo.js";
 import { runTrue } from "./measurements/run-true.js";
+import { snapshot } from "./measurements/snapshot.js";
 import { stdout } from "./measurements/stdout.js";
 import { vsE2b } from "./measurements/vs-e2b.js";
 import { vsE2bCreate } from "./measurements/vs-e2b-create.js";
@@ -24,6 +29,11 @@ const MEASUREMENTS: readonly Measurement[] = [
   stdout,
   fileTransfer,
   idleMemory,
+  pauseResume,
+  snapshot,
+  fork,
+  burst,
+  manySandboxes,
   egressOverhead,
   edgeHttp,
   vsE2bCreate,
