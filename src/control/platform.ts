@@ -122,10 +122,12 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
       store: new SnapshotStore(store.database),
       driver,
       journal,
+      logger,
       snapshotsDir: paths.snapshotsDir,
       templates: parts.templates,
       templateLayers: () => templateStore.layersInUse(),
     });
+    cleanup.defer(() => snapshots.close());
     // A snapshot is accepted wherever a template is.
     const templates: TemplateResolver = snapshots;
     const pool: WarmPool = new WarmPool({

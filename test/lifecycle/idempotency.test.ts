@@ -62,6 +62,8 @@ describe("creations with an Idempotency-Key", () => {
     expect(status).toBe(201);
     await control.api("DELETE", `/sandboxes/${body.sandboxID}`);
     expect(await create("d")).toMatchObject({ status: 409, body: { message: /has ended/ } });
+    const refused = await control.api("POST", "/v2/sandboxes", { templateID: "base" }, { "idempotency-key": "d" });
+    expect(refused.headers.get("should-retry")).toBe("false");
   });
 
   it.each(["", "k".repeat(256)])("refuses a key of a wrong length", async (key) => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-const EXPOSED = "X-Next-Token, X-Total-Running, X-Request-Id, Retry-After, Agent-Sandbox-Encoding, Agent-Sandbox-Services";
+const EXPOSED = "X-Next-Token, X-Total-Running, X-Request-Id, Retry-After, Should-Retry, Agent-Sandbox-Encoding, Agent-Sandbox-Services";
 
 /** Let pages of any origin read the answer. No page can send a key that it does not know, and no cookie counts. */
 export function allowAnyOrigin(response: ServerResponse): void {

@@ -69,7 +69,7 @@ export class RestServer {
         this.#options.logger.error("rest.failed", { requestId, method: request.method, message: messageOf(error) });
       }
       // What is left of a refused body would be taken for the next request.
-      sendJson(response, status, body, { ...retryAfter(error), ...(request.complete ? {} : { connection: "close" }) });
+      sendJson(response, status, body, { ...retryAdvice(error), ...(request.complete ? {} : { connection: "close" }) });
     }
   }
 
@@ -168,9 +168,14 @@ function toByteBody(request: IncomingMessage): ByteBody {
   return { chunks: request, sizeBytes: length === undefined ? undefined : Number(length) };
 }
 
-function retryAfter(error: unknown): Readonly<Record<string, string>> {
+/** Whether the same request has a chance later, and when. */
+function retryAdvice(error: unknown): Readonly<Record<string, string>> {
+  if (!SandboxError.isInstance(error)) return {};
   const retryAfterMs = error instanceof RateLimitError ? error.retryAfterMs : undefined;
-  return retryAfterMs === undefined ? {} : { "retry-after": String(Math.ceil(retryAfterMs / 1000)) };
+  return {
+    "should-retry": String(error.isRetryable),
+    ...(retryAfterMs !== undefined && { "retry-after": String(Math.ceil(retryAfterMs / 1000)) }),
+  };
 }
 
 function splitTarget(target: string): readonly [string, string] {

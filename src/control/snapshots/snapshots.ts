@@ -5,6 +5,7 @@ import { InvalidArgumentError, TemplateError } from "../../errors/error-classes.
 import type { Driver } from "../drivers/driver.js";
 import type { Journal } from "../journal.js";
 import { layersOfSnapshot } from "../layer-users.js";
+import { type Logger, messageOf } from "../logger.js";
 import { copyOf } from "../new-sandbox.js";
 import type { SandboxRecord } from "../sandbox-record.js";
 import type { Sandboxes } from "../sandboxes.js";
@@ -19,6 +20,7 @@ export interface SnapshotsParts {
   readonly store: SnapshotStore;
   readonly driver: Pick<Driver, "list">;
   readonly journal: Journal;
+  readonly logger: Logger;
   /** `<id>/` with `template.json` and what the sandbox wrote. */
   readonly snapshotsDir: string;
   readonly templates: TemplateResolver;
@@ -31,6 +33,10 @@ export type ForkOutcome = { readonly record: SandboxRecord } | { readonly error:
 
 const STAGED_PREFIX = ".new-";
 const LAYER = "layer";
+/** Events after which an instance and its layers are no longer used. */
+const LAST_EVENTS: readonly string[] = ["killed", "expired", "died"];
+/** The files of the instance go first. */
+const SWEEP_DELAY_MS = 1_000;
 
 /**
  * Copies of the files of sandboxes, each one more layer on the layers that its sandbox stands on, so that sandboxes made from it share it.
@@ -42,8 +48,20 @@ export class Snapshots implements TemplateResolver {
   /** Names in the directory that are being made or forked from. */
   readonly #pinned = new Set<string>();
 
+  readonly #stopListening: () => void;
+  #sweepTimer: NodeJS.Timeout | undefined;
+
   constructor(parts: SnapshotsParts) {
     this.#parts = parts;
+    this.#stopListening = parts.journal.subscribe(({ event }) => {
+      if (event !== undefined && LAST_EVENTS.includes(event)) this.#sweepSoon();
+    });
+  }
+
+  /** Sweep no more. */
+  close(): void {
+    this.#stopListening();
+    clearTimeout(this.#sweepTimer);
   }
 
   /** Find a template or snapshot. @throws {@link TemplateError} there is none; {@link InvalidArgumentError} not a reference. */
@@ -133,6 +151,14 @@ export class Snapshots implements TemplateResolver {
     for (const name of readdirSync(snapshotsDir)) {
       if (!known.has(name) && !this.#pinned.has(name)) rmSync(join(snapshotsDir, name), { recursive: true, force: true });
     }
+  }
+
+  /** What a copy stood on goes soon after it, so that its contents need not even reach the disk. */
+  #sweepSoon(): void {
+    clearTimeout(this.#sweepTimer);
+    this.#sweepTimer = setTimeout(() => {
+      this.sweep().catch((error: unknown) => this.#parts.logger.warn("snapshots.sweep_failed", { message: messageOf(error) }));
+    }, SWEEP_DELAY_MS).unref();
   }
 
   async #capture(sandboxes: Sandboxes, sandboxId: string, names: { name?: string; tag?: string; isHidden: boolean }) {
