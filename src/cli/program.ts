@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { VERSION } from "../shared/version.js";
 import { collectPair, parsePort, parseWholeNumber } from "./option-parsers.js";
 import { addStateCommands } from "./state-commands.js";
@@ -26,6 +26,7 @@ export function buildProgram({ outputClosed, setExitCode }: ProgramContext): Com
     .command("setup")
     .description("prepare this machine: OCI runtime, id ranges and the template `base`")
     .option("--all", "build the template `code-interpreter-v1` too")
+    .addOption(new Option("--runtime <name>", "install this OCI runtime too").choices(["runsc"]))
     .option("--json", "print the result as JSON")
     .action(async (options) => setExitCode(await (await import("./commands/setup.js")).runSetupCommand(options)));
 
@@ -41,6 +42,9 @@ export function buildProgram({ outputClosed, setExitCode }: ProgramContext): Com
     .option("--port <port>", "TCP port; 0 lets the system choose", parsePort, 0)
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--on-demand", "stop after a time without sandboxes and requests")
+    .addOption(new Option("--runtime <name>", "OCI runtime of the sandboxes").choices(["crun", "runc", "runsc"]))
+    .option("--disk-mb <MiB>", "what each sandbox may write to its own file system; 0 for no limit", parseWholeNumber)
+    .option("--max-sandboxes <count>", "sandboxes that may exist at a time", parseWholeNumber)
     .option("--json", "print the address as JSON once it listens")
     .action(async (options) => setExitCode(await (await import("./commands/serve.js")).runServeCommand(options)));
 
@@ -49,6 +53,8 @@ export function buildProgram({ outputClosed, setExitCode }: ProgramContext): Com
     .description("create a sandbox and print its id")
     .argument("[template]", "template id or alias", "base")
     .option("--timeout <seconds>", "life of the sandbox", parseWholeNumber)
+    .option("--volume <PATH=NAME>", "volume to mount; repeatable", collectPair)
+    .addOption(new Option("--minimum-isolation <level>", "refuse a weaker wall").choices(["container", "gvisor", "vm"]))
     .option("-e, --env <KEY=VALUE>", "variable for every command inside; repeatable", collectPair)
     .option("-m, --metadata <KEY=VALUE>", "label to find it by; repeatable", collectPair)
     .option("--json", "print the sandbox as JSON")

@@ -32,7 +32,7 @@ describe.skipIf(reason !== undefined).each([["crun"], ["runc"]])(
       expect(driver.isolation()).toMatchObject({
         runtime,
         namespaces: ["user", "pid", "mount", "ipc", "uts", "network", "cgroup"],
-        network: "none",
+        network: "proxy",
         limits: { memory: true, cpu: true, pids: true },
       });
       expect(driver.isolation().hostUidOfRoot).toBeGreaterThanOrEqual(100_000);

@@ -7,12 +7,15 @@ export interface ServeCommandOptions {
   readonly port: number;
   readonly host: string;
   readonly onDemand?: boolean;
+  readonly runtime?: string;
+  readonly diskMb?: number;
+  readonly maxSandboxes?: number;
   readonly json?: boolean;
 }
 
 /** `abx serve`: resolves when the platform has stopped. */
-export async function runServeCommand({ port, host, onDemand, json }: ServeCommandOptions): Promise<ExitCode> {
-  const platform = await startPlatform({ port, host, idleTimeoutMs: onDemand ? undefined : 0 });
+export async function runServeCommand({ onDemand, json, ...options }: ServeCommandOptions): Promise<ExitCode> {
+  const platform = await startPlatform({ ...options, idleTimeoutMs: onDemand ? undefined : 0 });
   // The API key stays in the private file: what is printed may end in a log.
   const { url, pid, version } = platform.info;
   const { platformFile } = resolvePaths();

@@ -3,10 +3,15 @@ import { EXIT, type ExitCode } from "../exit-code.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 
 /** `abx setup`: progress goes to stderr, the result to stdout. */
-export async function runSetupCommand(options: { readonly all?: boolean; readonly json?: boolean }): Promise<ExitCode> {
+export async function runSetupCommand(options: {
+  readonly all?: boolean;
+  readonly runtime?: string;
+  readonly json?: boolean;
+}): Promise<ExitCode> {
   const { base, installed, isBaseNew, built, durationMs } = await runSetup({
     onProgress: (line) => void writeErr(`${line}\n`),
     isForAll: options.all === true,
+    withGvisor: options.runtime === "runsc",
   });
   if (options.json) {
     await writeJson({ installed, templateId: base.templateId, buildId: base.buildId, isBaseNew, built, durationMs });

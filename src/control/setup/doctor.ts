@@ -9,7 +9,7 @@ import { findIdRange } from "../drivers/oci/id-range.js";
 import { toIsolationReport } from "../drivers/oci/oci-driver.js";
 import { findPackageFiles } from "../drivers/oci/package-files.js";
 import { prepareRuntimeDir } from "../drivers/oci/runtime-dir.js";
-import { findRuntimes, RUNTIME_NAMES } from "../drivers/oci/runtime-probe.js";
+import { ALL_RUNTIME_NAMES, findRuntimes } from "../drivers/oci/runtime-probe.js";
 import { ECOSYSTEM_PROFILE, loadSeccomp } from "../drivers/oci/seccomp.js";
 import { messageOf } from "../logger.js";
 import { type PlatformPaths, preparePaths, resolvePaths } from "../paths.js";
@@ -68,7 +68,7 @@ function checkUser(): DoctorCheck {
 }
 
 async function checkRuntimes(paths: PlatformPaths): Promise<{ readonly checks: DoctorCheck[]; readonly info?: EngineInfo }> {
-  const found = findRuntimes(RUNTIME_NAMES);
+  const found = findRuntimes(ALL_RUNTIME_NAMES);
   if (found.length === 0)
     return { checks: [{ name: "runtime", status: "missing", detail: "neither crun nor runc is installed", fix: SETUP }] };
   try {
@@ -94,7 +94,7 @@ async function probeAll(paths: PlatformPaths): Promise<EngineInfo> {
     stateDir: join(paths.runDir, "runtime-state"),
     runtimeDir: prepareRuntimeDir(paths.runtimeDir, files),
     probeFile: join(paths.dataDir, "runtime-probe.json"),
-    runtimeNames: RUNTIME_NAMES,
+    runtimeNames: ALL_RUNTIME_NAMES,
     disksDir: join(paths.dataDir, "disks"),
     probeAll: true,
   };

@@ -5,7 +5,7 @@ import { findUsedLayers } from "../layer-users.js";
 import { type PlatformPaths, preparePaths, resolvePaths } from "../paths.js";
 import { BASE, buildSystemTemplate, CODE_INTERPRETER, findCurrent } from "../templates/system-templates.js";
 import { createTemplateStore, type ResolvedTemplate } from "../templates/template-store.js";
-import { installSystemPackages, runAsRoot, SYSTEM_PACKAGES } from "./system-packages.js";
+import { GVISOR_PACKAGE, installSystemPackages, runAsRoot, SYSTEM_PACKAGES } from "./system-packages.js";
 
 /** How to prepare the machine. */
 export interface SetupOptions {
@@ -15,6 +15,8 @@ export interface SetupOptions {
   readonly paths?: PlatformPaths;
   /** Build `code-interpreter-v1` too. @defaultValue false: only `base` */
   readonly isForAll?: boolean;
+  /** Install gVisor as well. @defaultValue false */
+  readonly withGvisor?: boolean;
 }
 
 /** What `abx setup` did. */
@@ -35,12 +37,13 @@ export interface SetupResult {
  *
  * @throws {@link FailedPreconditionError} not possible here; the message says what to do.
  */
-export async function runSetup({ onProgress, paths = resolvePaths(), isForAll = false }: SetupOptions): Promise<SetupResult> {
+export async function runSetup({ onProgress, paths = resolvePaths(), isForAll = false, withGvisor = false }: SetupOptions): Promise<SetupResult> {
   const startedAt = performance.now();
   if (process.platform !== "linux") {
     throw new FailedPreconditionError("Local sandboxes need Linux. Give an API key and a URL to use a remote service.");
   }
-  const missing = SYSTEM_PACKAGES.filter((systemPackage) => !systemPackage.isInstalled());
+  const wanted = withGvisor ? [...SYSTEM_PACKAGES, GVISOR_PACKAGE] : SYSTEM_PACKAGES;
+  const missing = wanted.filter((systemPackage) => !systemPackage.isInstalled());
   await installSystemPackages(missing, onProgress);
   if (process.getuid?.() !== 0) {
     throw new FailedPreconditionError("The template is built and sandboxes are run as root: run sudo abx setup, then sudo abx serve.");

@@ -28,6 +28,9 @@ export const SYSTEM_PACKAGES: readonly SystemPackage[] = [
   },
 ];
 
+/** Installed only when gVisor is asked for. */
+export const GVISOR_PACKAGE: SystemPackage = byCommand("runsc", "runs sandboxes on a kernel in user space (gVisor)", false);
+
 const SYSTEM_DIRECTORIES = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 const KEPT_OUTPUT_LINES = 10;
 

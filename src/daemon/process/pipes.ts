@@ -43,6 +43,8 @@ export function createPipes(loader: LibcLoader): Pipes {
     try {
       fchmodSync(readFd, EVERYONE_OPENS);
     } catch (error) {
+      // gVisor has no modes of pipes.
+      if ((error as NodeJS.ErrnoException).code === "EPERM") return { readFd, writeFd };
       closeSync(readFd);
       closeSync(writeFd);
       throw error;

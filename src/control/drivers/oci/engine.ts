@@ -12,6 +12,7 @@ import { copyTree } from "./copy-tree.js";
 import { DiskImages, hasWritableLayer, upperDir, writableDir } from "./disk-image.js";
 import { measureDiskUsage } from "./disk-usage.js";
 import { freezeCgroup, thawCgroup } from "./freezer.js";
+import { claimSocket, GVISOR, makeSocketDir, stateEntries, toGvisorSpec } from "./gvisor.js";
 import type { EngineConfig, EngineInfo, FoundSandbox } from "./helper-protocol.js";
 import { readHostFacts } from "./host-facts.js";
 import { findIdRange, ID_RANGE_SIZE, type IdRange } from "./id-range.js";
@@ -231,7 +232,9 @@ export class OciEngine {
     const { hostIdBase, lowerDirs } = isRestart
       ? { hostIdBase: lstatSync(upperDir(directory)).uid, lowerDirs: usedLowerDirs(directory) }
       : readTemplateLayers(templateDir);
-    const spec = createBundle({
+    const isGvisor = runtime.name === GVISOR;
+    const guestDir = join(directory, "guest");
+    const common = createBundle({
       id,
       idRange: { base: hostIdBase, size: ID_RANGE_SIZE },
       runtimeDir,
@@ -241,6 +244,7 @@ export class OciEngine {
       seccomp: this.#seccomp.filter,
       extraMounts: mounts.map(toOciMount),
     });
+    const spec = isGvisor ? toGvisorSpec(common, guestDir, true) : common;
     if (isRestart) rewriteSandboxFiles(directory, { runtimeDir, spec });
     else if (limits.diskBytes === undefined || !this.#hasDisks) {
       writeSandboxFiles(directory, { id, lowerDirs, runtimeDir, hostIdBase, spec });
@@ -248,6 +252,12 @@ export class OciEngine {
       makeSandboxDir(directory, hostIdBase);
       await this.#disks.create(directory, limits.diskBytes);
       writeSandboxFiles(directory, { id, lowerDirs, runtimeDir, hostIdBase, spec, writable: writableDir(directory) });
+    }
+    if (isGvisor) {
+      makeSocketDir(guestDir, hostIdBase);
+      await runContainer({ id, runtimePath: runtime.path, stateDir: join(stateDir, runtime.name), bundleDir: directory });
+      await claimSocket({ guestDir, directory, path: socketFile(socketsDir, id) }, () => hasProcesses(this.#cgroups, this.#cgroupPath(id)));
+      return;
     }
     const socket = await openListeningSocket(socketFile(socketsDir, id));
     try {
@@ -284,7 +294,10 @@ export class OciEngine {
     rmSync(socket, { force: true });
     rmSync(`${socket}.new`, { force: true });
     await destroyCgroup(this.#cgroups, this.#cgroupPath(id));
-    for (const runtime of readdirSync(stateDir)) rmSync(join(stateDir, runtime, id), { recursive: true, force: true });
+    for (const runtime of readdirSync(stateDir)) {
+      const place = join(stateDir, runtime);
+      for (const entry of stateEntries(place, id)) rmSync(join(place, entry), { recursive: true, force: true });
+    }
   }
 
   #isRunning(id: string): boolean {

@@ -7,6 +7,7 @@ import type { PlatformPaths } from "../../paths.js";
 import type { Driver, DriverCapabilities, Instance, InstanceSpec, IsolationReport } from "../driver.js";
 import { SANDBOX_NAMESPACES } from "./bundle.js";
 import { type SnapshotBuild, startSnapshotBuild } from "./daemon-snapshot.js";
+import { GVISOR, stateEntries } from "./gvisor.js";
 import { HelperProcess } from "./helper-process.js";
 import type { EngineInfo } from "./helper-protocol.js";
 import { findPackageFiles, type PackageFiles } from "./package-files.js";
@@ -136,7 +137,7 @@ function mountedRuntimeDirs(sandboxesDir: string): string[] {
 
 /** Name of the runtime that an instance was started with, perhaps by an earlier platform. */
 function runtimeOf(stateDir: string, id: string): string | undefined {
-  return readdirSync(stateDir).find((name) => existsSync(join(stateDir, name, id)));
+  return readdirSync(stateDir).find((name) => stateEntries(join(stateDir, name), id).length > 0);
 }
 
 function toCapabilities({ cgroups, hasDisks }: EngineInfo): DriverCapabilities {
@@ -152,10 +153,11 @@ const SHARED_IDS = "All sandboxes use the same range of host ids; mount, pid and
  * @param runtimeName that of the instance. @defaultValue the one that new instances get
  */
 export function toIsolationReport(info: EngineInfo, runtimeName: string = info.runtime.name): IsolationReport {
-  const { limits } = toCapabilities(info);
+  const { limits: kept } = toCapabilities(info);
+  const isGvisor = runtimeName === GVISOR;
+  const limits = { ...kept, pids: kept.pids && !isGvisor };
   // The disk is told about by those who know whether a limit was asked for.
   const missing = (["memory", "cpu", "pids"] as const).filter((name) => !limits[name]);
-  const isGvisor = runtimeName === "runsc";
   return {
     level: isGvisor ? "gvisor" : "container",
     runtime: runtimeName,
@@ -165,7 +167,7 @@ export function toIsolationReport(info: EngineInfo, runtimeName: string = info.r
     seccomp: isGvisor ? "runtime" : info.seccomp,
     limits,
     openFiles: info.openFiles,
-    network: "none",
+    network: "proxy",
     caveats: [
       ...(isGvisor ? [] : [SHARED_KERNEL]),
       SHARED_IDS,

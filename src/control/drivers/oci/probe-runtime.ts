@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { createBundle, type HostFacts } from "./bundle.js";
 import { type CgroupLayout, destroyCgroup } from "./cgroups.js";
+import { GVISOR, stateEntries, toGvisorSpec } from "./gvisor.js";
 import type { IdRange } from "./id-range.js";
 import type { OciSeccomp } from "./oci-spec.js";
 import { runContainer } from "./run-container.js";
@@ -40,7 +41,7 @@ export async function probeRuntime(
   try {
     for (const empty of EMPTY_DIRECTORIES) mkdirSync(join(template, empty), { recursive: true, mode: 0o755 });
     for (const link of MERGED_LINKS) symlinkSync(`usr/${link}`, join(template, link));
-    const spec = createBundle({
+    const common = createBundle({
       id,
       idRange: parts.idRange,
       runtimeDir: parts.runtimeDir,
@@ -51,6 +52,7 @@ export async function probeRuntime(
       args: ["/usr/bin/true"],
       extraMounts: [{ destination: "/usr", type: "bind", source: "/usr", options: ["rbind", "ro", "nosuid", "nodev"] }],
     });
+    const spec = name === GVISOR ? toGvisorSpec(common, "", false) : common;
     writeSandboxFiles(directory, { id, lowerDirs: [template], runtimeDir: parts.runtimeDir, hostIdBase: parts.idRange.base, spec });
     await runContainer({ id, runtimePath: path, stateDir, bundleDir: directory, isForeground: true });
     return { name, path, version };
@@ -58,7 +60,8 @@ export async function probeRuntime(
     return { name, path, version, failure: error instanceof Error ? error.message : String(error) };
   } finally {
     await destroyCgroup(parts.cgroups, cgroupsPath);
-    for (const left of [directory, template, join(stateDir, id)]) await removeTree(left);
+    const left = existsSync(stateDir) ? stateEntries(stateDir, id).map((entry) => join(stateDir, entry)) : [];
+    for (const path of [directory, template, ...left]) await removeTree(path);
   }
 }
 

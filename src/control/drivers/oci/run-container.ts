@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { InternalError } from "../../../errors/error-classes.js";
 import { ROOTFS_DIR } from "./bundle.js";
 import { writableDir } from "./disk-image.js";
+import { GVISOR, GVISOR_FLAGS } from "./gvisor.js";
 import { lowerOption } from "./sandbox-files.js";
 
 /** One call of an OCI runtime. */
@@ -46,6 +47,7 @@ export async function runContainer(options: RunOptions): Promise<void> {
     stateDir,
     "--log",
     join(bundleDir, LOG_FILE),
+    ...(basename(runtimePath) === GVISOR ? GVISOR_FLAGS : []),
     "run",
     ...(isForeground ? [] : ["--detach"]),
     ...(listenFd === undefined ? [] : ["--preserve-fds", "1"]),
