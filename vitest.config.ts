@@ -6,8 +6,8 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     exclude: ["test/conformance/*/node_modules/**"],
-    testTimeout: 30_000,
-    hookTimeout: 120_000,
+    testTimeout: 120_000,
+    hookTimeout: 300_000,
     pool: "forks",
     maxWorkers: 3,
     globalSetup: ["test/support/global-setup.ts"],
