@@ -34,6 +34,7 @@ const DEFAULT_IDLE_TIMEOUT_MS = 15 * 60_000;
 const MAX_DEFAULT_POOL = 2;
 const MAX_POOL = 100;
 const DEFAULT_MAX_SANDBOXES = 500;
+const DEFAULT_MIN_FREE_MB = 1_024;
 const MIN_DISK_MB = 16;
 /** 1 TiB. */
 const MAX_DISK_MB = 1_048_576;
@@ -64,6 +65,7 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Plat
       domain: options.domain ?? "localhost",
       poolSize: inRange("poolSize", options.poolSize ?? defaultPoolSize(), MAX_POOL),
       maxSandboxes: inRange("maxSandboxes", options.maxSandboxes ?? fromEnvironment("MAX_SANDBOXES") ?? DEFAULT_MAX_SANDBOXES, 100_000),
+      minFreeBytes: inRange("minFreeMb", fromEnvironment("MIN_FREE_MB") ?? DEFAULT_MIN_FREE_MB, MAX_DISK_MB) * 1024 * 1024,
       idleTimeoutMs: inRange("idleTimeoutMs", options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS, Number.MAX_SAFE_INTEGER),
       checkAnswers: process.env.AGENT_SANDBOX_CHECK_ANSWERS === "1",
     },

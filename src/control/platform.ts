@@ -5,6 +5,7 @@ import { VERSION } from "../shared/version.js";
 import { readBootId } from "./boot-id.js";
 import { CleanupStack } from "./cleanup-stack.js";
 import { Creations } from "./creations.js";
+import { DiskGuard } from "./disk-guard.js";
 import type { Driver } from "./drivers/driver.js";
 import { findIdRange } from "./drivers/oci/id-range.js";
 import { EdgeProxy } from "./edge/edge-proxy.js";
@@ -54,6 +55,8 @@ export interface PlatformSettings {
   readonly poolSize: number;
   /** Sandboxes that may exist at a time. */
   readonly maxSandboxes: number;
+  /** Bytes of the disk that stay free at the cost of the sandbox that wrote most; 0 for no such bound. */
+  readonly minFreeBytes: number;
   /** Milliseconds without a sandbox and without a request until the platform stops itself; 0 never. */
   readonly idleTimeoutMs: number;
   /** Check every answer against the contract. */
@@ -229,6 +232,15 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
       },
     );
     cleanup.defer(() => idle.close());
+    const guard = new DiskGuard({
+      directory: paths.dataDir,
+      reserveBytes: settings.minFreeBytes,
+      runningIds: () => sandboxes.running().map(({ link }) => link.sandboxId),
+      usage: (ids) => driver.usage(ids, { withDisk: true }),
+      end: (id, writtenBytes) => sandboxes.endForDisk(id, writtenBytes),
+      logger,
+    });
+    cleanup.defer(() => guard.close());
     const reaper = setInterval(() => reap(sandboxes, snapshots, logger), REAP_INTERVAL_MS).unref();
     cleanup.defer(() => clearInterval(reaper));
 

@@ -229,6 +229,11 @@ export class Sandboxes {
     else await this.#whenAllowed(id, "pause", (record) => this.#pauses.pause(record, policy.keepsMemory, "timeout"));
   }
 
+  /** End the sandbox that fills the disk of this machine. */
+  async endForDisk(id: string, writtenBytes: number): Promise<void> {
+    await this.#end(id, "died", { reason: "disk_full", writtenBytes: String(writtenBytes) });
+  }
+
   /** A daemon that ended takes its sandbox along; the reason is told when it can be seen. */
   async #bemoan(id: string): Promise<void> {
     this.#parts.logger.warn("sandbox.daemon_died", { sandboxId: id });

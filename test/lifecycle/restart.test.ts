@@ -36,6 +36,7 @@ describeOnPlatform("what survives the platform and the machine", () => {
       domain: "localhost",
       poolSize: 0,
       maxSandboxes: 10,
+      minFreeBytes: 0,
       idleTimeoutMs: 0,
       checkAnswers: true,
     };

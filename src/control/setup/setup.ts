@@ -37,7 +37,12 @@ export interface SetupResult {
  *
  * @throws {@link FailedPreconditionError} not possible here; the message says what to do.
  */
-export async function runSetup({ onProgress, paths = resolvePaths(), isForAll = false, withGvisor = false }: SetupOptions): Promise<SetupResult> {
+export async function runSetup({
+  onProgress,
+  paths = resolvePaths(),
+  isForAll = false,
+  withGvisor = false,
+}: SetupOptions): Promise<SetupResult> {
   const startedAt = performance.now();
   if (process.platform !== "linux") {
     throw new FailedPreconditionError("Local sandboxes need Linux. Give an API key and a URL to use a remote service.");

@@ -78,6 +78,7 @@ async function openAt(place: Place, settings: Partial<PlatformSettings>, givenDr
     domain: "localhost",
     poolSize: 0,
     maxSandboxes: 500,
+    minFreeBytes: 0,
     idleTimeoutMs: 0,
     checkAnswers: true,
   };
