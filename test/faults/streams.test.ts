@@ -11,7 +11,7 @@ import { openParts } from "../sandbox/support/daemon-sandbox.js";
 import { type Fault, type FaultProxy, openFaultProxy } from "./support/fault-proxy.js";
 
 /** Time for all examples of one property, in milliseconds. */
-const PROPERTY_MS = 10_000;
+const PROPERTY_MS = 12_000;
 const WHOLE_BYTES = 400_000;
 
 let daemon: TestDaemon;

@@ -12,7 +12,7 @@ import { openParts } from "../sandbox/support/daemon-sandbox.js";
 import { type Fault, type FaultProxy, openFaultProxy } from "./support/fault-proxy.js";
 
 /** Time for all examples of one property, in milliseconds. */
-const PROPERTY_MS = 5_000;
+const PROPERTY_MS = 12_000;
 const OUTPUT_BYTES = 200_000;
 const INPUT_BYTES = 20_000;
 const size = { cols: 80, rows: 24 };

@@ -71,6 +71,8 @@ export async function openFileSandbox(handleFiles?: HttpHandler): Promise<FileSa
     if (req.url?.split("?", 1)[0] === "/files" && handleFiles !== undefined) void handleFiles(req, res, { context, state });
     else rpc(req, res);
   });
+  // As the daemon does: an idle connection is never closed under a client that is about to use it.
+  server.keepAliveTimeout = 0;
   const baseUrl = await listen(server);
   return {
     root,
