@@ -2,6 +2,7 @@ import { ProtocolError, TimeoutError, UnimplementedError } from "../errors/error
 import { fromReadableStream, toReadableStream } from "../shared/byte-stream.js";
 import type { RequestOptions } from "../transport/config.js";
 import type { DaemonAnswer, DaemonHttp } from "../transport/daemon-http.js";
+import { concatBytes } from "../transport/http.js";
 import { assertContentRange, type ByteRange, sliceBody, toRangeHeader } from "./byte-range.js";
 import { DAEMON_FEATURES, isVersionAtLeast } from "./daemon-version.js";
 import type { FileBody } from "./file-data.js";
@@ -252,11 +253,5 @@ async function collect(source: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
     chunks.push(chunk);
     sizeBytes += chunk.length;
   }
-  const all = new Uint8Array(sizeBytes);
-  let offset = 0;
-  for (const chunk of chunks) {
-    all.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return all;
+  return concatBytes(chunks, sizeBytes);
 }

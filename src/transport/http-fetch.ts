@@ -1,5 +1,5 @@
 import { ConnectionError } from "../errors/error-classes.js";
-import { toReadableStream } from "../shared/byte-stream.js";
+import { fromReadableStream, toReadableStream } from "../shared/byte-stream.js";
 import { concatBytes, type HttpBody, type HttpClient, type HttpRequest, type HttpResponse } from "./http.js";
 
 /**
@@ -46,19 +46,10 @@ function toResponse(response: Response, fail: (cause: unknown) => unknown): Http
 
 async function* readBody(body: ReadableStream<Uint8Array> | null, fail: (cause: unknown) => unknown) {
   if (body === null) return;
-  const reader = body.getReader();
-  let isDone = false;
   try {
-    for (;;) {
-      const result = await reader.read();
-      if (result.done) break;
-      yield result.value;
-    }
-    isDone = true;
+    yield* fromReadableStream(body);
   } catch (error) {
     throw fail(error);
-  } finally {
-    if (!isDone) reader.cancel().catch(() => {});
   }
 }
 

@@ -1,4 +1,5 @@
 import { ConnectionError } from "../errors/error-classes.js";
+import { pause } from "../shared/pause.js";
 import type { HttpClient, HttpRequest, HttpResponse } from "./http.js";
 
 /** When to send a request again. */
@@ -73,18 +74,4 @@ export function parseRetryAfterMs(value: string | undefined): number | undefined
   if (value === undefined || !/^\d+$/.test(value)) return undefined;
   const seconds = Number(value);
   return seconds <= MAX_RETRY_AFTER_SECONDS ? seconds * 1000 : undefined;
-}
-
-function pause(durationMs: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", onAbort);
-      resolve();
-    }, durationMs);
-    signal?.addEventListener("abort", onAbort, { once: true });
-  });
 }

@@ -1,9 +1,9 @@
-import { spawn } from "node:child_process";
 import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { InternalError } from "../../../errors/error-classes.js";
 import { ROOTFS_DIR } from "./bundle.js";
 import type { OciSpec } from "./oci-spec.js";
+import { runTool } from "./run-tool.js";
 
 /** What a sandbox's directory is made from. */
 export interface SandboxFiles {
@@ -120,15 +120,7 @@ function lowerLinks(directory: string): string[] {
  * @throws {@link InternalError} something could not be removed.
  */
 export async function removeTree(directory: string): Promise<void> {
-  const child = spawn("rm", ["-rf", "--one-file-system", "--", directory], { stdio: ["ignore", "ignore", "pipe"] });
-  let complaint = "";
-  child.stderr.on("data", (chunk: Buffer) => {
-    if (complaint.length < 1_000) complaint += chunk.toString();
-  });
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", resolve);
-  });
+  const { code, complaint } = await runTool("rm", ["-rf", "--one-file-system", "--", directory]);
   if (code !== 0) throw new InternalError(`cannot remove ${directory}: ${complaint.trim()}`);
 }
 
