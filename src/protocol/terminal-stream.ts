@@ -111,6 +111,8 @@ export class ResumableTerminal implements TerminalStream {
   #use({ connection, ready }: ReadyConnection): void {
     this.#connection = connection;
     this.#input.resumeAt(ready.input_offset);
+    // Before anything else: what waits in the connection makes input go out.
+    connection.send({ type: "input_at", offset: ready.input_offset });
     connection.listen({
       onOutput: (bytes) => {
         this.#nextOffset += bytes.length;
@@ -120,7 +122,6 @@ export class ResumableTerminal implements TerminalStream {
       onFrame: (frame) => this.#onFrame(frame),
       onEnd: (end) => void this.#onEnd(end),
     });
-    connection.send({ type: "input_at", offset: ready.input_offset });
     for (const { size } of this.#resizes) connection.send({ type: "resize", ...size });
     this.#sendWaiting();
   }

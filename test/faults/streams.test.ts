@@ -9,9 +9,8 @@ import type { SandboxParts } from "../../src/sandbox/open-sandbox.js";
 import { startTestDaemon, type TestDaemon } from "../daemon/support/process-daemon.js";
 import { openParts } from "../sandbox/support/daemon-sandbox.js";
 import { type Fault, type FaultProxy, openFaultProxy } from "./support/fault-proxy.js";
+import { checkTimedProperty } from "./support/timed-property.js";
 
-/** Time for all examples of one property, in milliseconds. */
-const PROPERTY_MS = 12_000;
 const WHOLE_BYTES = 400_000;
 
 let daemon: TestDaemon;
@@ -65,35 +64,31 @@ describe("whatever cuts the connections of a command", () => {
   it("its transcript is exactly what it wrote and its exit what the daemon reported, or it fails with a typed error", async () => {
     let exact = 0;
     let failed = 0;
-    await fc.assert(
-      fc.asyncProperty(
-        plans(["end", "reset", "delay"]),
-        fc.integer({ min: 0, max: sample.length }),
-        fc.boolean(),
-        async (faults, size, isBinary) => {
-          const sandbox = await openSandbox(isBinary);
-          proxy.plan(faults);
-          const first = Math.floor(size / 3);
-          const script = `head -c ${first} ${sampleFile}; echo ${size} >&2; sleep 0.01; tail -c +${first + 1} ${sampleFile} | head -c ${size - first}; exit 7`;
-          const pieces: string[] = [];
-          const outcome = await outcomeOf(
-            sandbox.commands.run(script, { user: "root", reject: false, onStdout: (text) => void pieces.push(text) }),
-          );
-          if ("error" in outcome) {
-            failed += 1;
-            expect(["connection", "sandbox_gone"]).toContain(outcome.error.reason);
-            return;
-          }
-          exact += 1;
-          const { stdout, stderr, exitCode, missingBytes } = outcome.value;
-          expect(missingBytes).toBeUndefined();
-          expect(exitCode).toBe(7);
-          expect(stderr).toBe(`${size}\n`);
-          expect(stdout === sample.toString("latin1", 0, size)).toBe(true);
-          expect(pieces.join("") === stdout).toBe(true);
-        },
-      ),
-      { numRuns: 60, interruptAfterTimeLimit: PROPERTY_MS, markInterruptAsFailure: false },
+    await checkTimedProperty(
+      fc.tuple(plans(["end", "reset", "delay"]), fc.integer({ min: 0, max: sample.length }), fc.boolean()),
+      async ([faults, size, isBinary]) => {
+        const sandbox = await openSandbox(isBinary);
+        proxy.plan(faults);
+        const first = Math.floor(size / 3);
+        const script = `head -c ${first} ${sampleFile}; echo ${size} >&2; sleep 0.01; tail -c +${first + 1} ${sampleFile} | head -c ${size - first}; exit 7`;
+        const pieces: string[] = [];
+        const outcome = await outcomeOf(
+          sandbox.commands.run(script, { user: "root", reject: false, onStdout: (text) => void pieces.push(text) }),
+        );
+        if ("error" in outcome) {
+          failed += 1;
+          expect(["connection", "sandbox_gone"]).toContain(outcome.error.reason);
+          return;
+        }
+        exact += 1;
+        const { stdout, stderr, exitCode, missingBytes } = outcome.value;
+        expect(missingBytes).toBeUndefined();
+        expect(exitCode).toBe(7);
+        expect(stderr).toBe(`${size}\n`);
+        expect(stdout === sample.toString("latin1", 0, size)).toBe(true);
+        expect(pieces.join("") === stdout).toBe(true);
+      },
+      { numRuns: 60 },
     );
     // At most six connections are bad, so going on always succeeds in the end.
     expect({ failed, isProven: exact > 0 }).toEqual({ failed: 0, isProven: true });
@@ -101,8 +96,9 @@ describe("whatever cuts the connections of a command", () => {
 
   it("it is started once, also when the network repeats its requests", async () => {
     let round = 0;
-    await fc.assert(
-      fc.asyncProperty(plans(["end", "reset", "duplicate", "duplicate"]), async (faults) => {
+    await checkTimedProperty(
+      plans(["end", "reset", "duplicate", "duplicate"]),
+      async (faults) => {
         const sandbox = await openSandbox();
         proxy.plan(faults);
         round += 1;
@@ -111,15 +107,16 @@ describe("whatever cuts the connections of a command", () => {
         const starts = readFileSync(marker, { encoding: "utf8", flag: "a+" });
         if ("value" in outcome) expect(starts).toBe("started\n");
         else expect(["", "started\n"]).toContain(starts);
-      }),
-      { numRuns: 60, interruptAfterTimeLimit: PROPERTY_MS, markInterruptAsFailure: false },
+      },
+      { numRuns: 60 },
     );
   }, 60_000);
 
   it("input reaches it at most once and in order, and what was acknowledged reached it", async () => {
     let round = 0;
-    await fc.assert(
-      fc.asyncProperty(plans(["end", "reset", "duplicate", "delay"]), fc.integer({ min: 1, max: 12 }), async (faults, count) => {
+    await checkTimedProperty(
+      fc.tuple(plans(["end", "reset", "duplicate", "delay"]), fc.integer({ min: 1, max: 12 })),
+      async ([faults, count]) => {
         const clean = await openParts(daemon.baseUrl, { services: ["process.v1"] });
         const sandbox = await openSandbox();
         round += 1;
@@ -139,14 +136,15 @@ describe("whatever cuts the connections of a command", () => {
         expect(indexes).toEqual(expect.arrayContaining(acknowledged));
         for (const match of arrived) expect(match[2]).toHaveLength(Number(match[1]) * 300);
         expect(arrived.map(([text]) => text).join("")).toBe(readFileSync(file, "utf8"));
-      }),
-      { numRuns: 60, interruptAfterTimeLimit: PROPERTY_MS, markInterruptAsFailure: false },
+      },
+      { numRuns: 60 },
     );
   }, 60_000);
 
   it("a terminal shows the same bytes", async () => {
-    await fc.assert(
-      fc.asyncProperty(plans(["end", "reset"]), async (faults) => {
+    await checkTimedProperty(
+      plans(["end", "reset"]),
+      async (faults) => {
         const sandbox = await openSandbox();
         proxy.plan(faults);
         const shown: Uint8Array[] = [];
@@ -164,8 +162,8 @@ describe("whatever cuts the connections of a command", () => {
         expect(outcome.value).toMatchObject({ exitCode: 3 });
         const text = Buffer.concat(shown).toString("latin1").replaceAll("\r\n", "\n");
         expect(text).toContain(`[begin]${sample.toString("latin1", 0, 50_000)}[end]`);
-      }),
-      { numRuns: 12, interruptAfterTimeLimit: PROPERTY_MS, markInterruptAsFailure: false },
+      },
+      { numRuns: 12 },
     );
   }, 60_000);
 });
