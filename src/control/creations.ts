@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
+import { setImmediate as turn } from "node:timers/promises";
 import { FailedPreconditionError } from "../errors/error-classes.js";
 import type { NewSandbox } from "./new-sandbox.js";
 import type { SandboxRecord } from "./sandbox-record.js";
@@ -22,10 +23,10 @@ interface Shared {
  */
 export class Creations {
   readonly #database: DatabaseSync;
-  readonly #sandboxes: Pick<Sandboxes, "create" | "get">;
+  readonly #sandboxes: Pick<Sandboxes, "create" | "get" | "kill">;
   readonly #shared = new Map<string, Shared>();
 
-  constructor(database: DatabaseSync, sandboxes: Pick<Sandboxes, "create" | "get">) {
+  constructor(database: DatabaseSync, sandboxes: Pick<Sandboxes, "create" | "get" | "kill">) {
     this.#database = database;
     this.#sandboxes = sandboxes;
   }
@@ -37,7 +38,7 @@ export class Creations {
    * key free.
    */
   async create(request: NewSandbox, key: string | undefined, signal: AbortSignal): Promise<SandboxRecord> {
-    if (key === undefined) return this.#sandboxes.create(request, signal);
+    if (key === undefined) return this.#createOnce(request, signal);
     const requestHash = hashOf(request);
     const known = this.#find(key);
     if (known !== undefined) {
@@ -47,6 +48,17 @@ export class Creations {
     const running = this.#shared.get(key);
     if (running !== undefined) assertSame(key, running.requestHash, requestHash);
     return this.#join(running ?? this.#begin(key, requestHash, request), signal);
+  }
+
+  /** Nobody can ask again for a sandbox without a key, so one whose client left meanwhile is undone. */
+  async #createOnce(request: NewSandbox, signal: AbortSignal): Promise<SandboxRecord> {
+    const record = await this.#sandboxes.create(request, signal);
+    // The last steps let no news in. It takes two turns until all that is there was looked at: the first ends the one that runs.
+    await turn();
+    await turn();
+    if (!signal.aborted) return record;
+    await this.#sandboxes.kill(record.id);
+    throw signal.reason;
   }
 
   #begin(key: string, requestHash: string, request: NewSandbox): Shared {

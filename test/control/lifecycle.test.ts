@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestControl, type TestControl } from "./support/test-control.js";
 
@@ -149,6 +150,29 @@ describe("create", () => {
     expect((await pending).status).toBe(409);
     control.driver.beforeCreate = async () => {};
     await expect.poll(() => control.driver.ids().length).toBe(before);
+  });
+
+  it("LIF-06: removes the sandbox of a client that leaves in the last step before the answer", async () => {
+    const before = control.driver.ids();
+    const body = '{"templateID":"base","metadata":{"who":"left late"}}';
+    const client = connect(Number(new URL(control.url).port), "127.0.0.1");
+    const received: Buffer[] = [];
+    client.on("data", (bytes) => received.push(bytes));
+    const left = new Promise<void>((resolve) => {
+      control.watchLog((line) => {
+        if (!line.includes('"sandbox.created"')) return;
+        client.destroy();
+        resolve();
+      });
+    });
+    client.write(
+      `POST /v2/sandboxes HTTP/1.1\r\nhost: localhost\r\nx-api-key: ${control.platform.info.apiKey}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    await left;
+    control.watchLog(() => {});
+    await expect.poll(() => control.driver.ids()).toEqual(before);
+    expect(received).toEqual([]);
+    expect(await (await control.api("GET", "/v2/sandboxes?metadata=who%3Dleft%20late")).json()).toEqual([]);
   });
 });
 

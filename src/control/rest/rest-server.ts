@@ -54,8 +54,15 @@ export class RestServer {
     allowAnyOrigin(response);
     response.setHeader("X-Request-Id", requestId);
     const left = new AbortController();
-    response.on("close", () => {
+    const { socket } = request;
+    const leave = () => {
       if (!response.writableFinished) left.abort(new Error("the client left before the answer"));
+    };
+    // The end of what a client sends is the first sign that it left; the connection closes only later.
+    socket.once("end", leave);
+    response.once("close", () => {
+      socket.off("end", leave);
+      leave();
     });
     try {
       await this.#answer(request, response, left.signal);

@@ -32,6 +32,8 @@ export interface TestControl {
   readonly driver: ProcessDriver;
   readonly paths: PlatformPaths;
   readonly log: readonly string[];
+  /** `listener` runs in the step of the platform that writes a line. */
+  watchLog(listener: (line: string) => void): void;
   readonly url: string;
   /** `fetch` with the key; `path` is relative to the API. */
   api(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
@@ -71,7 +73,11 @@ async function openAt(place: Place, settings: Partial<PlatformSettings>, givenDr
   const driver = givenDriver ?? new ProcessDriver(join(root, "daemons"), children);
   const templateStore = createTemplateStore(paths.templatesDir);
   const log: string[] = [];
-  const logger = createJsonLogger((line) => log.push(line), "debug");
+  let onLogLine: (line: string) => void = () => {};
+  const logger = createJsonLogger((line) => {
+    log.push(line);
+    onLogLine(line);
+  }, "debug");
   const defaults = {
     port: 0,
     host: "127.0.0.1",
@@ -97,6 +103,9 @@ async function openAt(place: Place, settings: Partial<PlatformSettings>, givenDr
     driver,
     paths,
     log,
+    watchLog(listener) {
+      onLogLine = listener;
+    },
     url,
     api,
     async create(body = {}) {

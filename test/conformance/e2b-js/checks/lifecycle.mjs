@@ -234,8 +234,7 @@ export const lifecycle = {
       const mark = randomUUID();
       const abort = new AbortController();
       const work = Sandbox.create({ metadata: { mark }, signal: abort.signal });
-      // Early enough that no answer is on its way: one that was sent is a sandbox that the caller has.
-      setTimeout(() => abort.abort(), 3);
+      setTimeout(() => abort.abort(), 15);
       await work.then(
         (sandbox) => sandbox.kill(),
         () => undefined,
