@@ -39,10 +39,13 @@ export class Pauses {
     await this.#table.transitions.run(id, async () => {
       const instance = this.#instanceOf(id);
       this.#parts.store.setState(id, "pausing");
-      if (keepsMemory) await this.#freeze(record, instance);
-      this.#table.sever(id);
-      if (!keepsMemory) await this.#stop(record, instance);
-      this.#table.setAside(id, instance, new Date(), keepsMemory ? "kept" : "dropped");
+      // A request that came now would be cut off; held back, it finds a paused sandbox, which it may wake.
+      await this.#table.holdBack(id, async () => {
+        if (keepsMemory) await this.#freeze(record, instance);
+        this.#table.sever(id);
+        if (!keepsMemory) await this.#stop(record, instance);
+        this.#table.setAside(id, instance, new Date(), keepsMemory ? "kept" : "dropped");
+      });
     });
     this.#parts.logger.info("sandbox.paused", { sandboxId: id, keepsMemory, cause });
     this.#parts.journal.tell(id, "paused", `the sandbox was paused with its ${keepsMemory ? "memory" : "files only"}`, {

@@ -74,6 +74,8 @@ export class SandboxTable {
   readonly #deadlines: DeadlineQueue;
   readonly #live = new Map<string, Live>();
   readonly #paused = new Map<string, Instance>();
+  /** Running ones that are about to be set aside. */
+  readonly #heldBack = new Set<string>();
 
   constructor(parts: SandboxesParts, listeners: TableListeners) {
     this.#parts = parts;
@@ -104,7 +106,7 @@ export class SandboxTable {
   /** The way into a running sandbox; `undefined` for every other one. */
   find(id: string): LiveSandbox | undefined {
     const live = this.#live.get(id);
-    return live === undefined || live.link.isSevered ? undefined : live;
+    return live === undefined || live.link.isSevered || this.#heldBack.has(id) ? undefined : live;
   }
 
   all(): readonly LiveSandbox[] {
@@ -153,6 +155,16 @@ export class SandboxTable {
     const live = this.#live.get(id);
     live?.lifeline.close();
     live?.link.sever();
+  }
+
+  /** While `work` goes on, no new request reaches the sandbox; those that are under way do. */
+  async holdBack<T>(id: string, work: () => Promise<T>): Promise<T> {
+    this.#heldBack.add(id);
+    try {
+      return await work();
+    } finally {
+      this.#heldBack.delete(id);
+    }
   }
 
   /** Keep a sandbox aside that nothing reaches any more. */

@@ -252,6 +252,32 @@ describe("life", () => {
   });
 });
 
+describe("pause", () => {
+  it("holds back a request that comes while it goes on, and wakes the sandbox for it", async () => {
+    const sandbox = await control.create({ autoPause: true, autoResume: { enabled: true } });
+    let release = () => {};
+    const frozen = new Promise<void>((resolve) => {
+      control.driver.afterFreeze = () => {
+        resolve();
+        return new Promise((done) => {
+          release = done;
+        });
+      };
+    });
+    const pause = control.api("POST", `/sandboxes/${sandbox.sandboxID}/pause`);
+    await frozen;
+    control.driver.afterFreeze = async () => {};
+    expect(await (await control.api("GET", `/sandboxes/${sandbox.sandboxID}`)).json()).toMatchObject({ state: "paused" });
+    const answer = control.edge(sandbox, "/envs");
+    // The platform takes up requests in their order, so the one before was looked at when this one is answered.
+    await control.api("GET", "/health");
+    release();
+    expect((await pause).status).toBe(204);
+    expect((await answer).status).toBe(200);
+    await control.api("DELETE", `/sandboxes/${sandbox.sandboxID}`);
+  });
+});
+
 describe("list", () => {
   it("LIF-07: gives pages, tells the last one, and refuses bad tokens and limits", async () => {
     const tag = `page${Date.now()}`;

@@ -22,6 +22,8 @@ export class ProcessDriver implements Driver {
   readonly #children: Map<string, ChildProcess>;
   /** Awaited by every creation before it starts a process; replace it to hold or fail creations. */
   beforeCreate: (spec: InstanceSpec) => Promise<void> = async () => {};
+  /** Awaited by every freeze, when the processes stand still. */
+  afterFreeze: () => Promise<void> = async () => {};
   created = 0;
   /** Told of every instance. */
   oomKills = 0;
@@ -86,7 +88,10 @@ export class ProcessDriver implements Driver {
       connect: (options) => openSocket({ path: this.#socketOf(id), ...options }),
       destroy: () => this.#destroy(id),
       harvest: () => Promise.reject(new Error("a plain process has no layer of its own")),
-      freeze: async () => this.#signal(id, "SIGSTOP"),
+      freeze: async () => {
+        this.#signal(id, "SIGSTOP");
+        await this.afterFreeze();
+      },
       thaw: async () => {
         this.#signal(id, "SIGCONT");
         return this.#isRunning(id);
