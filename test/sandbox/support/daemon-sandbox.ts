@@ -28,9 +28,11 @@ export async function openDaemonSandbox(options: DaemonSandboxOptions = {}): Pro
   const home = join(root, "home/user");
   await mkdir(home, { recursive: true });
   await chown(home, USER.uid, USER.gid);
+  // A home of its own: the login scripts of the machine's root are none of these tests' business.
+  const rootHome = join(root, "root");
   const etc = join(root, "etc");
-  await mkdir(etc);
-  await writeFile(join(etc, "passwd"), `root:x:0:0:root:/root:/bin/bash\nuser:x:${USER.uid}:${USER.gid}::${home}:/bin/bash\n`);
+  for (const directory of [rootHome, etc]) await mkdir(directory);
+  await writeFile(join(etc, "passwd"), `root:x:0:0:root:${rootHome}:/bin/bash\nuser:x:${USER.uid}:${USER.gid}::${home}:/bin/bash\n`);
   await writeFile(join(etc, "group"), `root:x:0:\nuser:x:${USER.gid}:\n`);
   const daemon = createDaemon({ users: openUserDatabase(etc), factsDirectory: join(root, "facts") });
   await new Promise<void>((resolve) => daemon.server.listen(0, "127.0.0.1", resolve));
