@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { FailedPreconditionError } from "../errors/error-classes.js";
+import { STREAM_BUFFER_BYTES } from "../shared/stream-buffer.js";
 import type { EdgeProxy, EdgeTarget } from "./edge/edge-proxy.js";
 import { DAEMON_PORT, type Route, routeRequest } from "./edge/route.js";
 import { findSignedSandbox } from "./edge/signed-files.js";
@@ -43,6 +44,7 @@ export class PlatformServer {
       headersTimeout: 60_000,
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
+      highWaterMark: STREAM_BUFFER_BYTES,
     });
     this.#server.timeout = 0;
     this.#server.on("request", (request, response) => this.#guard(this.#onRequest(request, response), request.socket));

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { ProcessService } from "../../gen/proto/agentsandbox/process/v1/process_pb.js";
 import { Filesystem } from "../../gen/proto/filesystem/filesystem_pb.js";
 import { Process } from "../../gen/proto/process/process_pb.js";
+import { STREAM_BUFFER_BYTES } from "../shared/stream-buffer.js";
 import { assertAccess, isOpenRoute } from "./auth.js";
 import { allowAnyOrigin, answerPreflight } from "./cors.js";
 import { DaemonState, type DaemonStateOptions } from "./daemon-state.js";
@@ -88,14 +89,17 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
   };
 
   // An import statement would read every export of the module, and two of them load Node's whole HTTP client.
-  const server = process
-    .getBuiltinModule("node:http")
-    .createServer(
-      { maxHeaderSize: MAX_HEADER_BYTES, noDelay: true, shouldUpgradeCallback: (req) => terminals.isUpgrade(req) },
-      (req, res) => {
-        dispatch(req, res).catch((error: unknown) => sendException(res, error));
-      },
-    );
+  const server = process.getBuiltinModule("node:http").createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      highWaterMark: STREAM_BUFFER_BYTES,
+      noDelay: true,
+      shouldUpgradeCallback: (req) => terminals.isUpgrade(req),
+    },
+    (req, res) => {
+      dispatch(req, res).catch((error: unknown) => sendException(res, error));
+    },
+  );
   // Streams last as long as their processes, and the edge keeps an idle connection on purpose.
   server.requestTimeout = 0;
   server.headersTimeout = 0;

@@ -1,6 +1,7 @@
 import type * as http from "node:http";
 import { ConnectionError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
+import { reclaimBuffers } from "../shared/reclaim-buffers-node.js";
 import { concatBytes, type HttpBody, type HttpClient, type HttpRequest, type HttpResponse } from "./http.js";
 import { createProxyAgents } from "./proxy-agent-node.js";
 
@@ -163,7 +164,11 @@ function toResponse(request: HttpRequest, message: http.ClientRequest, incoming:
 
 async function* readBody(incoming: http.IncomingMessage, message: http.ClientRequest, fail: (error: unknown) => unknown) {
   try {
-    for await (const chunk of incoming) yield chunk as Uint8Array; // no encoding is set, so chunks are buffers
+    for await (const chunk of incoming) {
+      const bytes = chunk as Uint8Array; // no encoding is set, so chunks are buffers
+      reclaimBuffers(bytes.length);
+      yield bytes;
+    }
   } catch (error) {
     throw fail(error);
   } finally {
@@ -201,6 +206,7 @@ function collectPromised(
   incoming.on("data", (chunk: Uint8Array) => {
     all.set(chunk, offset);
     offset += chunk.length;
+    reclaimBuffers(chunk.length);
   });
   incoming.once("end", () => (offset === sizeBytes ? resolve(all) : reject(new Error(`${offset} of ${sizeBytes} bytes arrived`))));
   incoming.once("error", reject);

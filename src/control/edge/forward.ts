@@ -1,6 +1,7 @@
 import { type ClientRequest, type ClientRequestArgs, type IncomingMessage, request as openRequest, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { ProtocolError } from "../../errors/error-classes.js";
+import { reclaimBuffers } from "../../shared/reclaim-buffers-node.js";
 import { sendJson } from "../rest/json-answer.js";
 import type { SandboxLink } from "../sandbox-link.js";
 import { brokenUpstream, type EdgeAnswer, sandboxNotFound } from "./edge-answer.js";
@@ -82,6 +83,7 @@ function passUp(request: IncomingMessage, upstream: ClientRequest): void {
   request.on("end", () => {
     if (Object.keys(request.trailers).length > 0) upstream.addTrailers(toPairs(request.rawTrailers));
   });
+  request.on("data", (bytes: Buffer) => reclaimBuffers(bytes.length));
   request.pipe(upstream);
 }
 

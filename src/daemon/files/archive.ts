@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
 import { createIgnoreRules } from "../../shared/ignore-rules.js";
+import { reclaimBuffers } from "../../shared/reclaim-buffers-node.js";
 import { extractTar } from "../../shared/tar-extract-node.js";
 import { packTar } from "../../shared/tar-pack-node.js";
 import { ensureDirectory } from "../filesystem/directories.js";
@@ -34,7 +35,7 @@ export async function handlePack(req: IncomingMessage, res: ServerResponse, cont
   const path = resolvePath(pathText, resolveUser(username, context), context);
   assertDirectory(path);
   res.writeHead(200, { "content-type": ARCHIVE_TYPE });
-  const chunks = packTar(path, { rules, onProgress: (_path, bytes) => context.reclaim(bytes) });
+  const chunks = packTar(path, { rules, onProgress: (_path, bytes) => reclaimBuffers(bytes) });
   await pipeline(Readable.from(chunks, { objectMode: false, highWaterMark: 1 }), res);
 }
 
@@ -60,7 +61,7 @@ export async function handleUnpack(req: IncomingMessage, res: ServerResponse, co
       outsideLinks: "keep",
       owner: user,
       stagedPath,
-      onFlush: context.reclaim,
+      onFlush: reclaimBuffers,
     });
   } catch (error) {
     // What was not read is drained, so that the client gets to the answer.

@@ -6,10 +6,10 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip, constants as zlib } from "node:zlib";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
+import { reclaimBuffers } from "../../shared/reclaim-buffers-node.js";
 import { errnoCode, fileError } from "../filesystem/file-error.js";
 import { sendHttpError } from "../http-response.js";
 import { negotiateCoding } from "./accept-encoding.js";
-import type { BufferReclaimer } from "./buffer-reclaimer.js";
 import { checkConditions, chooseRange, isConditional, type Validators } from "./byte-range.js";
 import { inlineDisposition } from "./content-disposition.js";
 import { contentType } from "./content-type.js";
@@ -25,7 +25,7 @@ const CHUNK_BYTES = 1024 * 1024;
  * @throws {@link FileNotFoundError} nothing is there; {@link InvalidArgumentError} not a regular file; {@link FailedPreconditionError}
  * a loop of links.
  */
-export async function sendFile(req: IncomingMessage, res: ServerResponse, path: string, reclaim: BufferReclaimer): Promise<void> {
+export async function sendFile(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
   const accepted = isConditional(req.headers) ? "identity" : negotiateCoding(req.headers["accept-encoding"]?.toString());
   const file = await openRegularFile(path);
   try {
@@ -36,7 +36,7 @@ export async function sendFile(req: IncomingMessage, res: ServerResponse, path: 
       etag: `"${ino.toString(36)}-${size.toString(36)}-${mtimeNs.toString(36)}"`,
       modifiedSeconds: Number(mtimeNs / 1_000_000_000n),
     };
-    await sendContent(req, res, { handle: file, path, size: Number(size), validators, coding: accepted, reclaim });
+    await sendContent(req, res, { handle: file, path, size: Number(size), validators, coding: accepted });
   } catch (error) {
     throw fileError(error, "read", path);
   } finally {
@@ -50,7 +50,6 @@ interface OpenFile {
   readonly size: number;
   readonly validators: Validators;
   readonly coding: "gzip" | "identity";
-  readonly reclaim: BufferReclaimer;
 }
 
 /** Does not wait for the other end of a FIFO. */
@@ -161,7 +160,7 @@ function write(res: ServerResponse, bytes: Buffer): Promise<void> {
   return written;
 }
 
-async function* chunks({ handle, reclaim }: OpenFile, first: Buffer, start: number, length: number | undefined): AsyncGenerator<Buffer> {
+async function* chunks({ handle }: OpenFile, first: Buffer, start: number, length: number | undefined): AsyncGenerator<Buffer> {
   const end = length ?? Number.POSITIVE_INFINITY;
   yield first.subarray(0, end);
   for (let sent = first.length; sent < end; ) {
@@ -172,7 +171,7 @@ async function* chunks({ handle, reclaim }: OpenFile, first: Buffer, start: numb
       return;
     }
     sent += bytesRead;
-    reclaim(bytesRead);
+    reclaimBuffers(bytesRead);
     yield buffer.subarray(0, bytesRead);
   }
 }

@@ -27,7 +27,7 @@ export async function handleFiles(req: IncomingMessage, res: ServerResponse, dep
     await assertFileAccess(req, query, req.method === "GET" ? "read" : "write", deps.state.accessToken);
     const user = resolveUser(query.get("username") ?? undefined, deps.context);
     const path = query.get("path") ?? undefined;
-    if (req.method === "GET") await sendFile(req, res, resolvePath(path ?? "", user, deps.context), deps.context.reclaim);
+    if (req.method === "GET") await sendFile(req, res, resolvePath(path ?? "", user, deps.context));
     else await receiveFiles(req, res, path || undefined, user, deps.context);
   } catch (error) {
     sendException(res, error);

@@ -3,6 +3,7 @@ import { type FileHandle, lstat, open, realpath, stat, unlink } from "node:fs/pr
 import { dirname } from "node:path";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
 import { FileWriter } from "../../shared/file-writer-node.js";
+import { reclaimBuffers } from "../../shared/reclaim-buffers-node.js";
 import { ensureDirectory } from "../filesystem/directories.js";
 import type { FileContext } from "../filesystem/file-context.js";
 import { errnoCode, fileError } from "../filesystem/file-error.js";
@@ -89,7 +90,7 @@ async function writeInPlace(
   const file = await openWithParents(path, flags, options.user);
   try {
     own(file, options.user);
-    await writeBody(file, head, chunks, options);
+    await writeBody(file, head, chunks);
     options.context.metadata.replace(path, options.metadata);
     await file.close();
   } catch (error) {
@@ -109,13 +110,13 @@ async function writeStaged(
   await using staged = await openStaged(target, options);
   const { file } = staged;
   if (existing !== undefined) await file.chmod(existing.mode & 0o7777);
-  await writeBody(file, head, chunks, options);
+  await writeBody(file, head, chunks);
   options.context.metadata.replace(staged.path, options.metadata);
   await staged.takePlace(target);
 }
 
-async function writeBody(file: FileHandle, head: Uint8Array[], chunks: Chunks, options: StoreOptions): Promise<void> {
-  const writer = new FileWriter(file, options.context.reclaim);
+async function writeBody(file: FileHandle, head: Uint8Array[], chunks: Chunks): Promise<void> {
+  const writer = new FileWriter(file, reclaimBuffers);
   try {
     for (const chunk of head) await writer.add(chunk);
     for (;;) {

@@ -1,4 +1,3 @@
-import { type BufferReclaimer, createBufferReclaimer } from "../files/buffer-reclaimer.js";
 import type { LibcLoader } from "../native/libc.js";
 import type { PathContext } from "../path-resolver.js";
 import type { UserContext } from "../users.js";
@@ -8,8 +7,6 @@ import { createFileMetadata, type FileMetadata } from "./file-metadata.js";
 export interface FileContext extends UserContext, PathContext {
   readonly metadata: FileMetadata;
   readonly libc: LibcLoader;
-  /** Shared by all transfers. */
-  readonly reclaim: BufferReclaimer;
 }
 
 /** Join the state of the daemon, whose defaults may change with `/init`, and what works on files. */
@@ -17,7 +14,6 @@ export function createFileContext(state: UserContext & PathContext, libc: LibcLo
   return {
     metadata: createFileMetadata(libc),
     libc,
-    reclaim: createBufferReclaimer(),
     users: state.users,
     get defaultUser() {
       return state.defaultUser;

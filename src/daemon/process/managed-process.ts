@@ -1,4 +1,5 @@
 import { InternalError, InvalidArgumentError } from "../../errors/error-classes.js";
+import { reclaimBuffers } from "../../shared/reclaim-buffers-node.js";
 import type { ExitStatus } from "./exit-status.js";
 import { InputLedger } from "./input-ledger.js";
 import type { Launched, LaunchSink } from "./launch.js";
@@ -182,6 +183,8 @@ export class ManagedProcess implements LaunchSink {
 
   onOutput(kind: OutputKind, bytes: Uint8Array): void {
     this.log.append(kind, bytes);
+    // The log copied them, and forgets as many of before.
+    reclaimBuffers(bytes.length);
   }
 
   onOutputEnd(): void {

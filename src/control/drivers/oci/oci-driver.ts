@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { createConnection, type NetConnectOpts, type Socket } from "node:net";
 import { join } from "node:path";
 import { ConnectionError, FailedPreconditionError } from "../../../errors/error-classes.js";
+import { STREAM_BUFFER_BYTES } from "../../../shared/stream-buffer.js";
 import type { Logger } from "../../logger.js";
 import type { PlatformPaths } from "../../paths.js";
 import type { Driver, DriverCapabilities, Instance, InstanceSpec, IsolationReport } from "../driver.js";
@@ -118,7 +119,9 @@ export function createOciDriver(options: OciDriverOptions): Driver {
 
 function connectToDaemon(id: string, options: NetConnectOpts): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = createConnection(options);
+    // The socket hands its options on to the stream that it is, which its type leaves out.
+    const buffered = { ...options, writableHighWaterMark: STREAM_BUFFER_BYTES };
+    const socket = createConnection(buffered);
     socket.once("connect", () => {
       socket.removeAllListeners("error");
       resolve(socket);
