@@ -37,10 +37,14 @@ describe("/init", () => {
     expect(result.stdout.toString()).toBe("1 s1\n/tmp\n");
   });
 
-  it("replaces the user's variables and keeps those of the system", async () => {
-    await post("/init", { envVars: { A: "1" }, sandboxId: "s1" });
-    await post("/init", { envVars: { B: "2" } });
-    expect(await (await get("/envs")).json()).toEqual({ B: "2", E2B_SANDBOX: "true", E2B_SANDBOX_ID: "s1" });
+  it("LIF-16: replaces the user's variables and keeps those of the system; a command's own win and stay its own", async () => {
+    await post("/init", { envVars: { A: "1", B: "2" }, sandboxId: "s1" });
+    await post("/init", { envVars: { A: "3" } });
+    expect(await (await get("/envs")).json()).toEqual({ A: "3", E2B_SANDBOX: "true", E2B_SANDBOX_ID: "s1" });
+    const show = async (envs: Record<string, string>) =>
+      (await collect(sandbox.process.start({ process: { ...bash('echo "$A-$B"'), envs }, stdin: false }))).stdout.toString();
+    expect(await show({ A: "own" })).toBe("own-\n");
+    expect(await show({})).toBe("3-\n");
   });
 
   it("ignores a call that is older than the last one", async () => {

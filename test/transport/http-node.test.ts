@@ -37,6 +37,53 @@ describe("the HTTP client of Node", () => {
     server.close();
   });
 
+  it("NET-01: a connection that the server gives up while it is idle costs no call and crashes nothing", async () => {
+    const crashes: unknown[] = [];
+    const onCrash = (error: unknown) => void crashes.push(error);
+    process.on("uncaughtException", onCrash).on("unhandledRejection", onCrash);
+    const sockets = new Set<Socket>();
+    const server = createServer((_req, res) => sendJson(res, 200, { ok: true }));
+    server.on("connection", (socket) => {
+      sockets.add(socket);
+      socket.on("close", () => sockets.delete(socket)).on("error", () => {});
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const http = createNodeHttpClient({});
+    for (let round = 0; round < 200; round += 1) {
+      expect((await (await http({ ...GET, url })).bytes()).length).toBeGreaterThan(0);
+      for (const socket of sockets) round % 2 === 0 ? socket.end() : socket.resetAndDestroy();
+    }
+    server.close();
+    process.off("uncaughtException", onCrash).off("unhandledRejection", onCrash);
+    expect(crashes).toEqual([]);
+  });
+
+  it.each(["end", "resetAndDestroy"] as const)(
+    "NET-02: after %s of every connection what runs fails once, and the next calls get new ones",
+    async (way) => {
+      const sockets = new Set<Socket>();
+      const server = createServer((req, res) =>
+        req.url === "/stream" ? void res.writeHead(200).write("x") : sendJson(res, 200, { ok: true }),
+      );
+      server.on("connection", (socket) => {
+        sockets.add(socket);
+        socket.on("close", () => sockets.delete(socket)).on("error", () => {});
+      });
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const http = createNodeHttpClient({});
+      const streams = await Promise.all([1, 2, 3].map(() => http({ ...GET, url: `${url}/stream` })));
+      const outcomes = Promise.allSettled(streams.map((stream) => stream.bytes()));
+      for (const socket of sockets) socket[way]();
+      for (const outcome of await outcomes) {
+        expect(outcome).toMatchObject({ status: "rejected", reason: expect.any(ConnectionError) });
+      }
+      for (let round = 0; round < 5; round += 1) expect((await (await http({ ...GET, url })).bytes()).length).toBeGreaterThan(0);
+      server.close();
+    },
+  );
+
   it("rejects with the abort reason before, while waiting and while reading, and closes the connection", async () => {
     await using server = await openWireServer((req, res) => {
       if (req.url === "/body") res.writeHead(200).write("x");
