@@ -5,12 +5,14 @@ import { percentile, timeMs } from "../timing.js";
 
 const CHUNK = new Uint8Array(1024 * 1024).fill(7);
 const CHUNKS = 1024;
+/** Above what 31 bits count. */
+const LARGEST_CHUNKS = 3 * 1024;
 const WARM_UP_CHUNKS = 64;
 const ROUNDS = 3;
 const LIST_ROUNDS = 15;
 const BYTES_PER_MB = 1_000_000;
 
-/** Streams of 1 GiB both ways through edge and daemon, with the memory that they cost at both ends, and a large directory. */
+/** Streams of 1 GiB, and once of 3 GiB, both ways through edge and daemon, with the memory that they cost at both ends, and a large directory. */
 export const fileTransfer: Measurement = {
   name: "files",
   async measure(startPlatform) {
@@ -28,6 +30,9 @@ export const fileTransfer: Measurement = {
       growth.push(await memoryGrowth(pids, async () => void reads.push(await timeMs(() => read(sandbox)))));
       await sandbox.files.remove("large");
     }
+    growth.push(await memoryGrowth(pids, () => write(sandbox, LARGEST_CHUNKS)));
+    growth.push(await memoryGrowth(pids, () => read(sandbox)));
+    await sandbox.files.remove("large");
     const lists = await measureLists(sandbox);
     await sandbox.kill();
     const perSecond = (ms: number[]) => (CHUNKS * CHUNK.length) / BYTES_PER_MB / (percentile(ms, 0.5) / 1000);
@@ -47,11 +52,15 @@ async function write(sandbox: Sandbox, chunks: number): Promise<void> {
     for (let sent = 0; sent < chunks; sent += 1) yield CHUNK;
   }
   await sandbox.files.write("large", source());
+  const { size } = await sandbox.files.getInfo("large");
+  if (size !== chunks * CHUNK.length) throw new Error(`the file has ${size} bytes instead of ${chunks * CHUNK.length}`);
 }
 
 async function read(sandbox: Sandbox): Promise<void> {
-  const reader = (await sandbox.files.read("large", { format: "stream" })).getReader();
-  while (!(await reader.read()).done);
+  const { size } = await sandbox.files.getInfo("large");
+  let received = 0;
+  for await (const bytes of await sandbox.files.read("large", { format: "stream" })) received += bytes.length;
+  if (received !== size) throw new Error(`${received} of ${size} bytes arrived`);
 }
 
 async function measureLists(sandbox: Sandbox): Promise<number[]> {
