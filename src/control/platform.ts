@@ -133,6 +133,7 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
     cleanup.defer(() => snapshots.close());
     // A snapshot is accepted wherever a template is.
     const templates: TemplateResolver = snapshots;
+    const plainNetwork = toPlainNetwork(egress);
     const pool: WarmPool = new WarmPool({
       driver,
       templates,
@@ -141,6 +142,7 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
       size: settings.poolSize,
       refillDelayMs: REFILL_DELAY_MS,
       isBusy: () => sandboxes.startingCount > 0,
+      init: plainNetwork.init,
     });
     cleanup.defer(() => pool.close());
     const builds = new TemplateBuilds({
@@ -150,7 +152,7 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
       driver,
       secret: apiKey,
       logger,
-      network: toBuildNetwork(egress),
+      network: plainNetwork,
     });
     cleanup.defer(() => builds.close());
     builds.recover();
@@ -257,8 +259,8 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
   }
 }
 
-/** Builds reach what every sandbox reaches that asks for nothing. */
-function toBuildNetwork(egress: EgressService): BuildNetwork {
+/** What every sandbox reaches that asks for nothing; builds and entries of the pool too. */
+function toPlainNetwork(egress: EgressService): BuildNetwork {
   const config = { allowInternetAccess: undefined, network: {} };
   return {
     init: (sandboxId) => ({ egress: egress.setupFor(sandboxId, config) }),

@@ -1,4 +1,4 @@
-import { isDaemonAlive } from "./daemon-client.js";
+import { type DaemonInit, initDaemon } from "./daemon-client.js";
 import { runDaemonCommand } from "./daemon-command.js";
 import type { Driver, Instance } from "./drivers/driver.js";
 import { Lifeline } from "./lifeline.js";
@@ -27,6 +27,8 @@ export interface WarmPoolOptions {
   readonly refillDelayMs: number;
   /** True while a creation is under way. */
   readonly isBusy: () => boolean;
+  /** What most sandboxes are told at their creation: an entry is told ahead, and has only to take what differs. */
+  readonly init: (id: string) => Pick<DaemonInit, "egress">;
 }
 
 const READY_TIMEOUT_MS = 15_000;
@@ -127,7 +129,7 @@ export class WarmPool {
     let instance: Instance | undefined;
     try {
       instance = await this.#options.driver.create({ id, templateDir: build.dir, limits: build.limits });
-      if (!(await isDaemonAlive(instance, READY_TIMEOUT_MS))) throw new Error(`the daemon of pool entry "${id}" did not answer`);
+      await initDaemon(instance, { sandboxId: id, templateId: build.templateId, envVars: {}, ...this.#options.init(id) }, READY_TIMEOUT_MS);
     } catch (error) {
       // Given up in any case, so that the reaper takes what cannot be destroyed now.
       this.#owned.delete(id);

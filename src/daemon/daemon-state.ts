@@ -44,6 +44,7 @@ export class DaemonState {
   #defaultUser: string;
   #defaultWorkdir: string | undefined;
   #lastTimestampMs = Number.NEGATIVE_INFINITY;
+  readonly #publishedFacts = new Map<string, string>();
 
   constructor(options: DaemonStateOptions = {}) {
     this.users = options.users ?? openUserDatabase();
@@ -98,8 +99,12 @@ export class DaemonState {
   /** One file per fact, for programs that do not get the environment (cron jobs, `sudo`). */
   #publishFacts(): void {
     try {
-      mkdirSync(this.#factsDirectory, { recursive: true, mode: 0o755 });
-      for (const [name, value] of this.#systemVars) writeFileSync(join(this.#factsDirectory, `.${name}`), value, { mode: 0o644 });
+      for (const [name, value] of this.#systemVars) {
+        if (this.#publishedFacts.get(name) === value) continue;
+        mkdirSync(this.#factsDirectory, { recursive: true, mode: 0o755 });
+        writeFileSync(join(this.#factsDirectory, `.${name}`), value, { mode: 0o644 });
+        this.#publishedFacts.set(name, value);
+      }
     } catch {
       // A read-only or full /run costs the convenience, not the sandbox.
     }
