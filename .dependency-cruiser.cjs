@@ -8,6 +8,7 @@ module.exports = {
     layer("l1-over-l0", "^src/transport/", "^src/(?!errors/|shared/|transport/)"),
     layer("l2-over-l1", "^src/protocol/", "^src/(?!errors/|shared/|transport/|protocol/)"),
     layer("l3-over-l2", "^src/(sandbox|node)/", "^src/(?!errors/|shared/|transport/(config|logger)\\.ts$|protocol/|sandbox/|node/)"),
+    layer("l4-over-l3", "^src/declarative/", "^src/(?!errors/|shared/|sandbox/|node/|declarative/)"),
     layer("daemon-is-a-server", "^src/daemon/", "^src/(?!errors/|shared/|daemon/)"),
     layer("control-is-a-server", "^src/control/", "^src/(?!errors/|shared/|control/)"),
     layer("cli-uses-entries", "^src/cli/", "^src/(?!errors/|shared/|cli/|index\\.ts$|node/index\\.ts$|control/(main|paths|setup/))"),
