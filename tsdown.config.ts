@@ -1,6 +1,6 @@
 import { defineConfig, type UserConfig } from "tsdown";
 
-/** Output path without extension → source file. The first eight are names that package.json's `exports` and `imports` promise. */
+/** Output path without extension → source file. The first nine are names that package.json's `exports` and `imports` promise. */
 const ENTRIES: Record<string, string> = {
   index: "src/index.ts",
   "node/index": "src/node/index.ts",

@@ -26,7 +26,9 @@ const LOADERS: Readonly<Record<string, Loader>> = { ".ts": "ts", ".mts": "ts", "
 /** Read a module of JavaScript or TypeScript. @throws `Error` it cannot be read or has a syntax error. */
 export async function parseModuleFile(file: string): Promise<ParsedModule> {
   const { transform } = await loadEsbuild();
-  const { code, map } = await transform(await readFile(file, "utf8"), {
+  // A map of the file to what it was made from would lead away from the positions of this file.
+  const text = (await readFile(file, "utf8")).replaceAll(/^\/\/[#@] sourceMappingURL=.*$/gm, "");
+  const { code, map } = await transform(text, {
     sourcefile: file,
     loader: LOADERS[path.extname(file)] ?? "js",
     // Everything newer stays as it is; decorators have no syntax tree yet.
