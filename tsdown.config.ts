@@ -1,6 +1,6 @@
 import { defineConfig, type UserConfig } from "tsdown";
 
-/** Output path without extension → source file. The first nine are names that package.json's `exports` and `imports` promise. */
+/** Output path without extension → source file. The first eleven are names that package.json's `exports` and `imports` promise. */
 const ENTRIES: Record<string, string> = {
   index: "src/index.ts",
   "node/index": "src/node/index.ts",
@@ -11,10 +11,18 @@ const ENTRIES: Record<string, string> = {
   "node/template-files": "src/node/template-files.ts",
   "sandbox/no-template-files": "src/sandbox/template/no-template-files.ts",
   "declarative/index": "src/declarative/index.ts",
+  "agent/index": "src/agent/index.ts",
+  "agent/mcp/index": "src/agent/mcp/index.ts",
   "cli/abx": "src/cli/abx.ts",
   "control/runtime-helper": "src/control/drivers/oci/runtime-helper.ts",
 };
-const TYPED_ENTRIES = { index: "src/index.ts", "node/index": "src/node/index.ts", "declarative/index": "src/declarative/index.ts" };
+const TYPED_ENTRIES = {
+  index: "src/index.ts",
+  "node/index": "src/node/index.ts",
+  "declarative/index": "src/declarative/index.ts",
+  "agent/index": "src/agent/index.ts",
+  "agent/mcp/index": "src/agent/mcp/index.ts",
+};
 
 const shared = {
   format: "esm",
