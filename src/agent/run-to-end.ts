@@ -7,8 +7,8 @@ import { type ToolCallOptions, type ToolResult, textResult } from "./tool.js";
 export interface RunOptions extends ToolCallOptions {
   readonly cwd?: string | undefined;
   readonly timeoutMs: number;
-  /** Characters of each stream in the result. */
-  readonly maxTextLength: number;
+  /** Bytes of each stream that are kept: its beginning and its end. */
+  readonly maxOutputBytes: number;
 }
 
 /** How a command ended, with the beginning and the end of what it printed. */
@@ -18,9 +18,9 @@ export type CommandEnd = Pick<CommandResult, "stdout" | "stderr" | "exitCode" | 
 
 /** Run a command and keep what it printed also where it was killed for its time. An abort kills it. */
 export async function runToEnd(sandbox: Sandbox, command: string, options: RunOptions): Promise<CommandEnd> {
-  const { cwd, timeoutMs, signal, maxTextLength, onProgress } = options;
+  const { cwd, timeoutMs, signal, maxOutputBytes, onProgress } = options;
   const report = onProgress && ((text: string) => reportLine(text, onProgress));
-  const output = { onStdout: report, onStderr: report, maxOutputBytes: maxTextLength * 4 };
+  const output = { onStdout: report, onStderr: report, maxOutputBytes };
   const handle = await sandbox.commands.start(command, { cwd, timeoutMs, signal, ...output });
   try {
     return await handle.waitForOutcome();
@@ -34,10 +34,10 @@ export async function runToEnd(sandbox: Sandbox, command: string, options: RunOp
 }
 
 /** For a model: how it ended, then what it printed. */
-export function toRunResult(end: CommandEnd, maxTextLength: number): ToolResult {
+export function toRunResult(end: CommandEnd): ToolResult {
   const parts = [howItEnded(end)];
   for (const stream of ["stdout", "stderr"] as const) {
-    if (end[stream] !== "") parts.push(`${stream}:\n${boundText(end[stream].replace(/\n$/, ""), maxTextLength)}`);
+    if (end[stream] !== "") parts.push(`${stream}:\n${end[stream].replace(/\n$/, "")}`);
   }
   if (parts.length === 1) parts.push("It printed nothing.");
   return textResult(parts.join("\n"), end.exitCode !== 0);

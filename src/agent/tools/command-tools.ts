@@ -7,7 +7,7 @@ import { QUICK_MS, SANDBOX_ID, TIMEOUT_MS, type ToolContext } from "../tool-cont
 
 const MAX_PROCESSES = 100;
 
-export function commandTools({ session, maxTextLength }: ToolContext): Tool[] {
+export function commandTools({ session, maxTextLength: maxOutputBytes }: ToolContext): Tool[] {
   return [
     defineTool({
       name: "run_code",
@@ -23,8 +23,8 @@ export function commandTools({ session, maxTextLength }: ToolContext): Tool[] {
       run: ({ code, language, timeout_ms: timeoutMs, sandbox_id }, options) =>
         session.use(sandbox_id, timeoutMs, async (sandbox) => {
           // The parameter allows these words only.
-          const end = await runCode(sandbox, code, language as CodeLanguage, { ...options, timeoutMs, maxTextLength });
-          return toRunResult(end, maxTextLength);
+          const end = await runCode(sandbox, code, language as CodeLanguage, { ...options, timeoutMs, maxOutputBytes });
+          return toRunResult(end);
         }),
     }),
     defineTool({
@@ -41,8 +41,7 @@ export function commandTools({ session, maxTextLength }: ToolContext): Tool[] {
       },
       run: ({ command, cwd, background, timeout_ms: timeoutMs, sandbox_id }, options) =>
         session.use(sandbox_id, timeoutMs, async (sandbox) => {
-          if (!background)
-            return toRunResult(await runToEnd(sandbox, command, { ...options, cwd, timeoutMs, maxTextLength }), maxTextLength);
+          if (!background) return toRunResult(await runToEnd(sandbox, command, { ...options, cwd, timeoutMs, maxOutputBytes }));
           const logPath = `/tmp/background-${crypto.randomUUID().slice(0, 8)}.log`;
           const line = `exec >${quoteShellWord(logPath)} 2>&1\n${command}`;
           const handle = await sandbox.commands.start(line, { cwd, timeoutMs: 0, signal: options.signal, maxOutputBytes: 0 });

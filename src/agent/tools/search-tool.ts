@@ -6,6 +6,8 @@ import { defineTool, type Tool } from "../tool.js";
 import { QUICK_MS, SANDBOX_ID, type ToolContext } from "../tool-context.js";
 
 const MAX_LINE_LENGTH = 300;
+/** What is read of grep; far more than is shown. */
+const MAX_OUTPUT_BYTES = 1024 * 1024;
 
 export function searchTool({ session, maxTextLength }: ToolContext): Tool {
   return defineTool({
@@ -34,7 +36,7 @@ export function searchTool({ session, maxTextLength }: ToolContext): Tool {
           signal: options.signal,
           cwd: ".",
           timeoutMs: QUICK_MS,
-          maxTextLength,
+          maxOutputBytes: MAX_OUTPUT_BYTES,
         });
         const lines = end.stdout.split("\n").filter((line) => line !== "");
         if (lines.length > 0)
