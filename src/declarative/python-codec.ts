@@ -28,8 +28,14 @@ class Unencodable(Exception):
         self.path, self.found = path, found
 
 
+def to_number(digits):
+    # Large integers come marked as BigInt, so this was a number with a fraction that happens to be none.
+    number = int(digits)
+    return number if abs(number) <= SAFE else float(digits)
+
+
 def decode(text):
-    flat = json.loads(text)
+    flat = json.loads(text, parse_int=to_number)
     if isinstance(flat, int):
         return SPECIAL[flat]
     known = {}

@@ -63,6 +63,11 @@ describe("who may use the MCP server over HTTP", () => {
     expect(await statusOf(server.url, { Authorization, Origin: "https://app.example" })).toBe(200);
     expect(await statusOf(server.url, { Authorization, Origin: "https://evil.example" })).toBe(403);
     expect(await statusOf(server.url, { Authorization, Origin: "null" })).toBe(403);
+    const preflight = (origin: string) => fetch(server.url, { method: "OPTIONS", headers: { Origin: origin } });
+    const allowed = await preflight("https://app.example");
+    expect([allowed.status, allowed.headers.get("access-control-allow-origin")]).toEqual([204, "https://app.example"]);
+    const refused = await preflight("https://evil.example");
+    expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([403, null]);
     expect(await statusOf(server.url, { Authorization, Host: "evil.example" })).toBe(403);
     expect((await fetch(server.url.replace("/mcp", "/health"))).status).toBe(200);
     expect((await fetch(server.url.replace("/mcp", "/other"), { headers: { Authorization } })).status).toBe(404);

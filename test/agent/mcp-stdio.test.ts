@@ -4,6 +4,7 @@ import { createInterface } from "node:readline";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { expect, it } from "vitest";
+import { mapConcurrently } from "../../src/declarative/map-concurrently.js";
 import { Sandbox } from "../../src/sandbox/sandbox.js";
 import { describeOnPlatform } from "../support/platform.js";
 import { ABX, platformEnv } from "../support/run-abx.js";
@@ -125,7 +126,7 @@ describeOnPlatform("abx mcp over stdio", (platform) => {
   });
 
   it("MCP-02: a client that vanishes, at once or during a call, is a quiet end that leaves no sandbox", async () => {
-    for (let round = 0; round < 8; round++) {
+    await mapConcurrently(Array(50), 5, undefined, async () => {
       const { child, send, stderr } = openRaw();
       send({
         id: 1,
@@ -136,7 +137,7 @@ describeOnPlatform("abx mcp over stdio", (platform) => {
       child.stdin.end();
       expect((await once(child, "close"))[0], stderr()).toBe(0);
       expect(stderr()).not.toContain("    at ");
-    }
+    });
     const { child, ask, initialize, onNotification, stderr } = openRaw();
     await initialize();
     const started = new Promise<string>((resolve) => {

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { python } from "../../src/declarative/python.js";
 import { Sandbox } from "../../src/sandbox/sandbox.js";
@@ -67,6 +68,32 @@ describeOnPlatform("functions of Python", ({ apiUrl, sandboxUrl, apiKey }) => {
     const back = await module.call<typeof cyclic>("echo", cyclic);
     expect(back.self).toBe(back);
     expect(back.list[0]).toBe(back.list);
+  });
+
+  it("come back as they were, whatever data they are", async () => {
+    const { value: anyData } = fc.letrec<{ value: unknown }>((tie) => ({
+      value: fc.oneof(
+        { depthSize: "small" },
+        fc.constantFrom(null, true, false, Number.NaN, Number.POSITIVE_INFINITY, -0),
+        fc.double(),
+        fc.maxSafeInteger(),
+        fc.bigInt().filter((n) => n > BigInt(Number.MAX_SAFE_INTEGER) || n < BigInt(Number.MIN_SAFE_INTEGER)),
+        fc.string({ unit: "binary" }),
+        fc.date({ noInvalidDate: true, min: new Date("0001-01-02"), max: new Date("9999-12-30") }),
+        fc.uint8Array(),
+        fc.float64Array(),
+        fc.array(tie("value")),
+        fc.dictionary(
+          fc.string().filter((key) => key !== "__proto__"),
+          tie("value"),
+          { noNullPrototype: true },
+        ),
+        fc.uniqueArray(fc.string()).map((items) => new Set(items)),
+        fc.uniqueArray(fc.tuple(fc.integer(), tie("value")), { minLength: 1, selector: ([key]) => key }).map((entries) => new Map(entries)),
+      ),
+    }));
+    const values = fc.sample(anyData, 300);
+    expect(await python({ sandbox })`def echo(value): return value`.call("echo", values)).toStrictEqual(values);
   });
 
   it("what is raised is thrown with its name, its message and its traceback", async () => {

@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from "vitest";
 import { remote } from "../../src/declarative/remote.js";
+import { SandboxError } from "../../src/errors/sandbox-error.js";
 import { SerializationError } from "../../src/errors/serialization-error.js";
 import { Sandbox } from "../../src/sandbox/sandbox.js";
 import { describeOnPlatform } from "../support/platform.js";
@@ -112,6 +113,18 @@ describeOnPlatform("remote functions", ({ apiUrl, sandboxUrl, apiKey }) => {
       { sandbox },
     );
     await expect(forge("(() => process.exit(1))()")).rejects.toMatchObject({ name: "ProtocolError" });
+    const replace = remote(
+      async (how: string) => {
+        const { execSync } = await import("node:child_process");
+        execSync(`${how} ${process.argv[4]}`);
+        process.exit(0);
+      },
+      { sandbox, maxResultBytes: 1_000 },
+    );
+    await expect(replace("ln -s /dev/zero")).rejects.toBeInstanceOf(SandboxError);
+    await expect(replace("ln -s /etc/passwd")).rejects.toMatchObject({ name: "ProtocolError" });
+    await expect(replace("mkdir")).rejects.toBeInstanceOf(SandboxError);
+    await expect(replace("mkfifo")).rejects.toBeInstanceOf(SandboxError);
     const leave = remote(
       async () => {
         console.error("leaving early");

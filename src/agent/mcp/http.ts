@@ -72,6 +72,9 @@ async function handle(request: IncomingMessage, response: ServerResponse, access
   const [path] = (request.url ?? "").split("?");
   if (path === "/health") return answerJson(response, 200, { status: "ok" });
   const refusal = findRefusal(request.headers, access);
+  allowPage(request, response, access);
+  // A browser asks without the token whether it may send it; a page that may not was refused for its origin.
+  if (request.method === "OPTIONS" && refusal?.status !== 403) return void response.writeHead(204).end();
   if (refusal !== undefined) {
     if (refusal.status === 401) response.setHeader("WWW-Authenticate", "Bearer");
     return answerError(response, refusal.status, -32_001, refusal.message);
@@ -91,6 +94,17 @@ async function handle(request: IncomingMessage, response: ServerResponse, access
   if (request.method !== "POST") return answerError(response, 400, -32_000, "the request names no session: begin one with initialize");
   if (sessions.isFull) return answerError(response, 503, -32_000, "too many sessions; try again later");
   await sessions.open((transport) => transport.handleRequest(request, response));
+}
+
+/** Let pages of the allowed origins read the answers. */
+function allowPage(request: IncomingMessage, response: ServerResponse, { allowedOrigins }: McpAccess): void {
+  const { origin } = request.headers;
+  response.setHeader("Vary", "Origin");
+  if (origin === undefined || !allowedOrigins.includes(origin)) return;
+  response.setHeader("Access-Control-Allow-Origin", origin);
+  response.setHeader("Access-Control-Expose-Headers", "Mcp-Session-Id");
+  response.setHeader("Access-Control-Allow-Methods", "GET, POST, DELETE");
+  response.setHeader("Access-Control-Allow-Headers", "Authorization, Content-Type, Mcp-Session-Id, Mcp-Protocol-Version, Last-Event-ID");
 }
 
 function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
