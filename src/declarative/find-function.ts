@@ -33,19 +33,21 @@ export function findDecoratedMethod(module: ParsedModule, site: CallSite, name: 
   return first && { type: "local", node: first.node, isMethod: true };
 }
 
+/**
+ * The call at a position of a stack trace: somewhere between the beginning of what is called and the first argument, as V8 means the name
+ * in `a.b(x)`, and the parenthesis in `(0, a.b)(x)`.
+ */
 function findCall(module: ParsedModule, site: CallSite): CallExpression | undefined {
-  const onLine: CallExpression[] = [];
-  let exact: CallExpression | undefined;
+  let found: { readonly call: CallExpression; readonly from: Positioned } | undefined;
   walk(module.program, (node) => {
-    if (node.type !== "CallExpression") return;
-    const { callee } = node;
-    // V8 reports the name that is called, which for a.b() is b.
-    const at = module.positionOf(((callee.type === "MemberExpression" ? callee.property : callee) as SyntaxNode).start);
-    if (at?.line !== site.line) return;
-    onLine.push(node);
-    if (at.column === site.column) exact ??= node;
+    if (node.type !== "CallExpression" || node.arguments.length === 0) return;
+    const from = module.positionOf((node.callee as SyntaxNode).start);
+    const to = module.positionOf((node.arguments[0] as SyntaxNode).start);
+    if (from === undefined || to === undefined || isBefore(site, from) || !isBefore(site, to)) return;
+    // Of two calls in a chain the one that begins later is meant, or the inner one, which is visited later.
+    if (found === undefined || !isBefore(from, found.from)) found = { call: node, from };
   });
-  return exact ?? (onLine.length === 1 ? onLine[0] : undefined);
+  return found?.call;
 }
 
 function toFunction(module: ParsedModule, node: SyntaxNode): FoundFunction | undefined {

@@ -72,7 +72,12 @@ function fromText({ name }: SentFunction, text: string): FunctionModule {
   const module = parseFunctionText(name, text);
   const { variables, globals } = findOuterNames(module, module.program);
   const known = new Set([...Object.getOwnPropertyNames(globalThis), ...MODULE_NAMES]);
-  refuseVariables(name, [...variables, ...globals.filter((global) => !known.has(global))]);
+  const unknown = [...variables, ...globals.filter((global) => !known.has(global))];
+  refuseVariables(
+    name,
+    unknown,
+    " (its source file was not found, so its imports are not known: run with --enable-source-maps, or from the sources)",
+  );
   return { code: module.text, resolveDir: process.cwd(), sourceFile: "function.js" };
 }
 
@@ -88,11 +93,11 @@ function parseFunctionText(name: string, text: string): ParsedModule {
   throw new InvalidArgumentError(`${name} cannot run in a sandbox: its source text does not parse on its own; define it in a module`);
 }
 
-function refuseVariables(name: string, [variable]: readonly string[]): void {
+function refuseVariables(name: string, [variable]: readonly string[], note = ""): void {
   if (variable === undefined) return;
   const way = variable === "this" || variable === "super" ? "which stays outside" : "a variable outside of it";
   throw new InvalidArgumentError(
-    `${name} cannot run in a sandbox: it uses \`${variable}\`, ${way}; pass it as an argument, or import it from a module`,
+    `${name} cannot run in a sandbox: it uses \`${variable}\`, ${way}; pass it as an argument, or import it from a module${note}`,
     { operation: "remote" },
   );
 }

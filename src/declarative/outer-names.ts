@@ -1,9 +1,9 @@
-import type { ImportDeclaration } from "estree";
+import type { ImportDeclaration, VariableDeclaration, VariableDeclarator } from "estree";
 import { type ParsedModule, type SyntaxNode, walk } from "./parsed-module.js";
 
 /** What a function takes from outside of itself. */
 export interface OuterNames {
-  /** Import statements of its module whose bindings it uses. */
+  /** Import statements of its module whose bindings it uses, and what stands for them in CommonJS. */
   readonly imports: ReadonlySet<SyntaxNode>;
   /** The constant that holds the function, where it calls itself by that name. */
   readonly ownName: string | undefined;
@@ -27,11 +27,20 @@ export function findOuterNames({ scopes }: ParsedModule, root: SyntaxNode): Oute
       else if (contains(root, resolved.scope.block as SyntaxNode) || definition?.node === root) continue;
       else if (definition?.type === "Variable" && definition.node.init === root) ownName = name;
       else if (definition?.type === "ImportBinding") imports.add(definition.parent as ImportDeclaration & SyntaxNode);
+      else if (definition?.type === "Variable" && isRequired(definition)) imports.add(definition.parent as SyntaxNode);
       else variables.add(name);
     }
   }
   for (const word of findReceiverWords(root)) variables.add(word);
   return { imports, ownName, variables: [...variables], globals: [...globals] };
+}
+
+/** `const x = require("x")`, which compilers make of an import for CommonJS. */
+function isRequired({ node, parent }: { readonly node: VariableDeclarator; readonly parent: VariableDeclaration }): boolean {
+  const { init } = node;
+  if (parent.kind !== "const" || init?.type !== "CallExpression") return false;
+  const [argument] = init.arguments;
+  return init.callee.type === "Identifier" && init.callee.name === "require" && argument?.type === "Literal";
 }
 
 /** `this` and `super` that mean something outside of the function; those of functions and classes inside it are their own. */

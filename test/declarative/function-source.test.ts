@@ -67,6 +67,13 @@ describe("a function that is sent", () => {
     expect(await run({}, 2, 3)).toEqual(["6!", 3]);
   });
 
+  it("is found also where several calls stand in one line", async () => {
+    const tools = { load: (...args: Parameters<typeof load>) => bundled(args[0], captureCallSite(tools.load)(), []) };
+    // biome-ignore format: one line is what this is about
+    const [one, two, three] = await Promise.all([load(async () => 1), tools.load(async () => 2).then((found) => found), load(async () => 3)]);
+    expect([await one.run(), await two.run(), await three.run()]).toEqual([1, 2, 3]);
+  });
+
   it("may import on the way", async () => {
     const { run } = await load(async () => (await import("./support/shapes.js")).area({ radius: 2 }));
     expect(await run()).toBe(4 * Math.PI);

@@ -134,6 +134,25 @@ describeOnPlatform("functions of Python", ({ apiUrl, sandboxUrl, apiKey }) => {
     expect(() => module.call("text; import os")).toThrow(/name of a function/);
   });
 
+  it("packages are installed by pip before the first call", async () => {
+    const build = `
+import zipfile
+with zipfile.ZipFile("greet-1.0-py3-none-any.whl", "w") as wheel:
+    wheel.writestr("greet.py", "def greet(name): return 'hello ' + name")
+    wheel.writestr("greet-1.0.dist-info/METADATA", "Metadata-Version: 2.1\\nName: greet\\nVersion: 1.0\\n")
+    wheel.writestr("greet-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+    wheel.writestr("greet-1.0.dist-info/RECORD", "")
+`;
+    await sandbox.files.write("build.py", build);
+    await sandbox.commands.run("python3 build.py");
+    const module = python({ sandbox, packages: ["/home/user/greet-1.0-py3-none-any.whl"] })`
+      from greet import greet
+
+      def twice(name): return [greet(name)] * 2
+    `;
+    expect(await module.call("twice", "a")).toEqual(["hello a", "hello a"]);
+  });
+
   it("map works through a list", async () => {
     const double = python({ sandbox })`
       def double(n): return n * 2

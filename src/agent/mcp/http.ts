@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
@@ -54,6 +53,7 @@ export async function serveMcpHttp(options: McpHttpOptions = {}): Promise<McpHtt
       else answerError(response, 500, -32_603, "internal error");
     });
   });
+  server.on("error", ({ message }) => options.onProblem?.(message));
   const { port: boundPort } = await listen(server, host, port).catch(async (error) => {
     await sessions.close();
     throw error;
@@ -83,10 +83,10 @@ async function handle(request: IncomingMessage, response: ServerResponse, access
   const id = request.headers["mcp-session-id"];
   if (typeof id === "string") {
     const isKnown = await sessions.use(id, async (transport) => {
-      const closed = request.method === "POST" ? once(response, "close") : undefined;
+      const closed = new Promise<void>((resolve) => response.once("close", resolve));
       await transport.handleRequest(request, response);
       // A call lasts until its answer is complete; the stream on which a client listens for news is no use of the session.
-      await closed;
+      if (request.method === "POST") await closed;
     });
     if (!isKnown) answerError(response, 404, -32_001, "there is no such session, or it has ended: begin a new one");
     return;
