@@ -6,7 +6,7 @@ it("the entry has the names of the guide", () => {
 });
 
 it("types follow from the function", () => {
-  const double = declarative.remote(async (n: number, by = 2) => n * by);
+  const double = declarative.remote(async (n: number, by?: number) => n * (by ?? 2));
   expectTypeOf(double).parameters.toEqualTypeOf<[n: number, by?: number | undefined]>();
   expectTypeOf(double).returns.resolves.toEqualTypeOf<number>();
   const upper = declarative.remote((text: string) => text.toUpperCase());
