@@ -1,10 +1,16 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { request } from "node:http";
+import { createInterface } from "node:readline";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, it } from "vitest";
 import { type McpHttpOptions, serveMcpHttp } from "../../src/agent/mcp/http.js";
 import { Sandbox } from "../../src/sandbox/sandbox.js";
 import { describeOnPlatform } from "../support/platform.js";
+import { ABX, platformEnv, runAbx } from "../support/run-abx.js";
+
+const POLL = { timeout: 15_000 };
 
 const INITIALIZE = {
   jsonrpc: "2.0",
@@ -74,7 +80,7 @@ describe("who may use the MCP server over HTTP", () => {
   });
 
   it("MCP-08: sessions are counted, end when they are idle, and unknown ones are told", async () => {
-    await using server = await serveMcpHttp({ maxSessions: 1, idleTimeoutMs: 300 });
+    await using server = await serveMcpHttp({ maxSessions: 1, idleTimeoutMs: 2_000 });
     expect((await post(server.url, { jsonrpc: "2.0", id: 1, method: "tools/list" })).status).toBe(400);
     const first = await post(server.url, INITIALIZE, { "Content-Type": "application/json; charset=utf-8" });
     expect(first.status).toBe(200);
@@ -84,7 +90,10 @@ describe("who may use the MCP server over HTTP", () => {
     expect(await full.json()).toMatchObject({ jsonrpc: "2.0", error: { code: -32_000 } });
     expect((await post(server.url, { jsonrpc: "2.0", id: 2, method: "tools/list" }, session)).status).toBe(200);
     await expect
-      .poll(async () => (await post(server.url, { jsonrpc: "2.0", id: 3, method: "ping" }, session)).status, { interval: 700 })
+      .poll(async () => (await post(server.url, { jsonrpc: "2.0", id: 3, method: "ping" }, session)).status, {
+        interval: 4_000,
+        timeout: 20_000,
+      })
       .toBe(404);
     const next = await post(server.url, INITIALIZE);
     expect(next.status).toBe(200);
@@ -96,7 +105,8 @@ describe("who may use the MCP server over HTTP", () => {
   });
 });
 
-describeOnPlatform("the MCP server over HTTP", ({ apiUrl, sandboxUrl, apiKey }) => {
+describeOnPlatform("the MCP server over HTTP", (platform) => {
+  const { apiUrl, sandboxUrl, apiKey } = platform;
   const connection = { apiUrl, sandboxUrl, apiKey };
   const options: McpHttpOptions = { token: "secret", create: { ...connection, timeoutMs: 120_000 } };
   const isGone = (sandboxId: string) =>
@@ -124,12 +134,35 @@ describeOnPlatform("the MCP server over HTTP", ({ apiUrl, sandboxUrl, apiKey }) 
       }),
     );
     await first?.transport.terminateSession();
-    await expect.poll(() => isGone(ids[0] ?? "")).toBe(true);
+    await expect.poll(() => isGone(ids[0] ?? ""), POLL).toBe(true);
     expect(await isGone(ids[1] ?? "")).toBe(false);
     await second?.client.close();
     await first?.client.close();
     await server.close();
     expect(await isGone(ids[1] ?? "")).toBe(true);
+  });
+
+  it("abx mcp serves it, tells its address on stderr, ends cleanly on SIGTERM, and does not open up to others without a token", async () => {
+    const env = { PATH: process.env.PATH, ...platformEnv(platform), AGENT_SANDBOX_MCP_TOKEN: "secret" };
+    const child = spawn(process.execPath, [ABX, "mcp", "--transport", "http", "--port", "0"], { env });
+    let stdout = "";
+    child.stdout.on("data", (chunk) => {
+      stdout += chunk;
+    });
+    const url = await new Promise<string>((resolve) => {
+      createInterface({ input: child.stderr }).on("line", (line) => resolve(/listening at (\S+)/.exec(line)?.[1] ?? line));
+    });
+    const { client } = await connect(url, "secret");
+    const sandboxId = /stdout:\n(\S+)/.exec(
+      textOf(await client.callTool({ name: "run_command", arguments: { command: "echo $E2B_SANDBOX_ID" } })),
+    )?.[1];
+    child.kill("SIGTERM");
+    expect(await once(child, "close")).toEqual([0, null]);
+    expect(stdout).toBe("");
+    expect(await isGone(sandboxId ?? "")).toBe(true);
+    await client.close();
+    const refused = await runAbx(["mcp", "--transport", "http", "--host", "0.0.0.0", "--port", "0"], { env: platformEnv(platform) });
+    expect(refused).toMatchObject({ status: 2, stdout: "", stderr: expect.stringContaining("AGENT_SANDBOX_MCP_TOKEN") });
   });
 
   it("MCP-04: a cancelled call stops its command, and progress arrives on the way", async () => {
@@ -140,7 +173,7 @@ describeOnPlatform("the MCP server over HTTP", ({ apiUrl, sandboxUrl, apiKey }) 
     const params = { name: "run_command", arguments: { command: "echo started; sleep 876" } };
     await expect(client.callTool(params, undefined, { signal: controller.signal, onprogress })).rejects.toThrow(/enough/);
     const count = { name: "run_command", arguments: { command: "pgrep -fc '[s]leep 876' || true" } };
-    await expect.poll(async () => textOf(await client.callTool(count))).toContain("stdout:\n0");
+    await expect.poll(async () => textOf(await client.callTool(count)), POLL).toContain("stdout:\n0");
     await client.close();
   });
 

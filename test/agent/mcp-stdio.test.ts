@@ -9,6 +9,8 @@ import { Sandbox } from "../../src/sandbox/sandbox.js";
 import { describeOnPlatform } from "../support/platform.js";
 import { ABX, platformEnv } from "../support/run-abx.js";
 
+const POLL = { timeout: 15_000 };
+
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 describeOnPlatform("abx mcp over stdio", (platform) => {
@@ -173,7 +175,7 @@ describeOnPlatform("abx mcp over stdio", (platform) => {
       return answer.result?.content[0]?.text ?? "";
     };
     let n = 0;
-    await expect.poll(() => count(n++)).toContain("stdout:\n0");
+    await expect.poll(() => count(n++), POLL).toContain("stdout:\n0");
     expect(lines.map((line) => JSON.parse(line)).filter((message) => message.id === id)).toEqual([]);
     child.stdin.end();
     expect((await once(child, "close"))[0]).toBe(0);

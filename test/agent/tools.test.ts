@@ -5,6 +5,8 @@ import { findTool, type Tool, type ToolResult } from "../../src/agent/tool.js";
 import { Sandbox } from "../../src/sandbox/sandbox.js";
 import { describeOnPlatform } from "../support/platform.js";
 
+const POLL = { timeout: 15_000 };
+
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 const textOf = ({ content }: ToolResult): string =>
@@ -38,9 +40,9 @@ describeOnPlatform("tools for models", ({ apiUrl, sandboxUrl, apiKey }) => {
     const long = textOf(await call("run_command", { command: "seq 1 100000" }));
     expect(long.length).toBeLessThan(2_400);
     expect(long).toMatch(/stdout:\n1\n2\n[\s\S]*left out[\s\S]*99999\n100000$/);
-    const slow = await call("run_command", { command: "echo started; sleep 60", timeout_ms: 300 });
+    const slow = await call("run_command", { command: "echo started; sleep 60", timeout_ms: 3_000 });
     expect(slow.isError).toBe(true);
-    expect(textOf(slow)).toMatch(/killed after 300 ms[\s\S]*timeout_ms[\s\S]*stdout:\nstarted/);
+    expect(textOf(slow)).toMatch(/killed after 3000 ms[\s\S]*timeout_ms[\s\S]*stdout:\nstarted/);
     expect(textOf(await call("run_command", { command: "true" }))).toBe("exit code: 0\nIt printed nothing.");
     expect(textOf(await call("run_command", { command: "kill -9 $$" }))).toContain("SIGKILL");
   });
@@ -61,10 +63,10 @@ describeOnPlatform("tools for models", ({ apiUrl, sandboxUrl, apiKey }) => {
     const started = textOf(await call("run_command", { command: "echo up; exec python3 -m http.server 8765", background: true }));
     const [, pid, log] = /process (\d+)\. Its output goes to (\S+)\./.exec(started) ?? [];
     expect(textOf(await call("list_processes"))).toContain(`${pid}\techo up; exec python3 -m http.server 8765`);
-    await expect.poll(async () => textOf(await call("get_port_url", { port: 8765 }))).toMatch(/^http:\S+$/);
+    await expect.poll(async () => textOf(await call("get_port_url", { port: 8765 })), POLL).toMatch(/^http:\S+$/);
     expect(textOf(await call("read_file", { path: log }))).toContain("up");
     await call("run_command", { command: `kill ${pid}` });
-    await expect.poll(async () => textOf(await call("list_processes"))).toBe("No command runs.");
+    await expect.poll(async () => textOf(await call("list_processes")), POLL).toBe("No command runs.");
   });
 
   it("write, read in parts, edit, list and search files", async () => {

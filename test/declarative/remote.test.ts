@@ -6,6 +6,8 @@ import { Sandbox } from "../../src/sandbox/sandbox.js";
 import { describeOnPlatform } from "../support/platform.js";
 import { digest } from "./support/shapes.js";
 
+const POLL = { timeout: 15_000 };
+
 describeOnPlatform("remote functions", ({ apiUrl, sandboxUrl, apiKey }) => {
   /** Sandboxes of a test carry its label, so that tests which run at the same time do not count each other's. */
   const labelled = (test: string) => ({ apiUrl, sandboxUrl, apiKey, metadata: { test: `remote ${test}` } });
@@ -151,7 +153,7 @@ describeOnPlatform("remote functions", ({ apiUrl, sandboxUrl, apiKey }) => {
     const call = wait.with({ signal: controller.signal, onStdout: () => controller.abort(new Error("enough")) })();
     await expect(call).rejects.toThrow("enough");
     const running = () => sandbox.commands.run("pgrep -fc 'run[.]mjs'", { reject: false });
-    await expect.poll(async () => (await running()).stdout.trim()).toBe("0");
+    await expect.poll(async () => (await running()).stdout.trim(), POLL).toBe("0");
     await expect(wait.with({ signal: AbortSignal.abort(new Error("before")) })()).rejects.toThrow("before");
   });
 
