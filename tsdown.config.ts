@@ -1,6 +1,6 @@
 import { defineConfig, type UserConfig } from "tsdown";
 
-/** Output path without extension → source file. The first seven are names that package.json's `exports` and `imports` promise. */
+/** Output path without extension → source file. The first eleven are names that package.json's `exports` and `imports` promise. */
 const ENTRIES: Record<string, string> = {
   index: "src/index.ts",
   "node/index": "src/node/index.ts",
@@ -10,10 +10,19 @@ const ENTRIES: Record<string, string> = {
   "sandbox/no-local-platform": "src/sandbox/no-local-platform.ts",
   "node/template-files": "src/node/template-files.ts",
   "sandbox/no-template-files": "src/sandbox/template/no-template-files.ts",
+  "declarative/index": "src/declarative/index.ts",
+  "agent/index": "src/agent/index.ts",
+  "agent/mcp/index": "src/agent/mcp/index.ts",
   "cli/abx": "src/cli/abx.ts",
   "control/runtime-helper": "src/control/drivers/oci/runtime-helper.ts",
 };
-const TYPED_ENTRIES = { index: "src/index.ts", "node/index": "src/node/index.ts" };
+const TYPED_ENTRIES = {
+  index: "src/index.ts",
+  "node/index": "src/node/index.ts",
+  "declarative/index": "src/declarative/index.ts",
+  "agent/index": "src/agent/index.ts",
+  "agent/mcp/index": "src/agent/mcp/index.ts",
+};
 
 const shared = {
   format: "esm",
@@ -50,15 +59,17 @@ export default defineConfig([
   // The same daemon as the one script from which each machine makes a start-up snapshot for its own Node, and what makes it.
   standalone("snapshot", "src/daemon/snapshot.ts", "cjs"),
   standalone("build-snapshot", "src/daemon/build-snapshot.ts", "cjs"),
+  // What makes the call of a remote function, sent into the sandbox beside it.
+  standalone("run-function", "src/declarative/guest/run-function.ts", "esm", "dist/declarative"),
 ]);
 
-function standalone(name: string, entry: string, format: "esm" | "cjs"): UserConfig {
+function standalone(name: string, entry: string, format: "esm" | "cjs", outDir = "dist/daemon"): UserConfig {
   return {
     ...shared,
     name,
     entry: { [name]: entry },
     format,
-    outDir: "dist/daemon",
+    outDir,
     outExtensions: () => ({ js: format === "esm" ? ".mjs" : ".cjs" }),
     minify: true,
     dts: false,

@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import { VERSION } from "../shared/version.js";
+import { addMcpCommands } from "./mcp-commands.js";
 import { collectPair, parsePort, parseWholeNumber } from "./option-parsers.js";
 import { addStateCommands } from "./state-commands.js";
 import { addTemplateCommands } from "./template-commands.js";
@@ -8,10 +9,13 @@ export interface ProgramContext {
   /** Aborts when nobody reads stdout any more. */
   readonly outputClosed: AbortSignal;
   readonly setExitCode: (code: number) => void;
+  /** The end of the reader is no failure of this command, but its proper end. */
+  readonly ignoreClosedOutput: () => void;
 }
 
 /** The command line of `abx`. What a command does is loaded when it runs, so help and usage errors are quick. */
-export function buildProgram({ outputClosed, setExitCode }: ProgramContext): Command {
+export function buildProgram(context: ProgramContext): Command {
+  const { outputClosed, setExitCode } = context;
   const program = new Command("abx")
     .description("Isolated sandboxes for AI agents, on this machine or on a server of the E2B wire.")
     .version(VERSION, "-V, --version")
@@ -122,5 +126,6 @@ export function buildProgram({ outputClosed, setExitCode }: ProgramContext): Com
 
   addStateCommands(program, setExitCode, outputClosed);
   addTemplateCommands(program, setExitCode);
+  addMcpCommands(program, context);
   return program;
 }

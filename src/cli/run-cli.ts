@@ -11,12 +11,16 @@ const EXIT_BROKEN_PIPE = 141;
 export async function runCli(args: readonly string[]): Promise<number> {
   const outputClosed = watchClosedOutput();
   let exitCode: number = EXIT.ok;
+  let closedOutputCounts = true;
+  const ignoreClosedOutput = (): void => {
+    closedOutputCounts = false;
+  };
   const setExitCode = (code: number): void => {
     exitCode = code;
   };
   try {
-    await buildProgram({ outputClosed, setExitCode }).parseAsync(args, { from: "user" });
-    return outputClosed.aborted ? EXIT_BROKEN_PIPE : exitCode;
+    await buildProgram({ outputClosed, setExitCode, ignoreClosedOutput }).parseAsync(args, { from: "user" });
+    return outputClosed.aborted && closedOutputCounts ? EXIT_BROKEN_PIPE : exitCode;
   } catch (error) {
     // Commander has already printed its message, or help or version.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;

@@ -1,0 +1,34 @@
+import { InvalidArgumentError } from "../errors/error-classes.js";
+import type { Sandbox } from "../sandbox/sandbox.js";
+import { imageTypeOf } from "./image-type.js";
+
+/** Largest file that is read whole. */
+const MAX_FILE_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Read a file for a model: a text, or the bytes of an image.
+ *
+ * @throws {@link InvalidArgumentError} it is neither, or too large.
+ */
+export async function readTextFile(
+  sandbox: Sandbox,
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly text: string } | { readonly bytes: Uint8Array }> {
+  const bytes = await sandbox.files.read(path, { format: "bytes", range: { start: 0, end: MAX_FILE_BYTES + 1 }, signal });
+  if (bytes.length > MAX_FILE_BYTES) {
+    throw new InvalidArgumentError(
+      `${path} has more than ${MAX_FILE_BYTES} bytes; look at parts of it with run_command, for example head, tail or grep`,
+    );
+  }
+  if (imageTypeOf(bytes) !== undefined) return { bytes };
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    if (!text.includes("\0")) return { text };
+  } catch {
+    // Told below, as for a text with NUL.
+  }
+  throw new InvalidArgumentError(
+    `${path} holds ${bytes.length} bytes that are no text; look at it with run_command, for example file or xxd`,
+  );
+}

@@ -1,0 +1,69 @@
+import { quoteShellWord } from "../../shared/shell-quote.js";
+import { boundLines, boundText } from "../bounded-text.js";
+import { CODE_LANGUAGES, type CodeLanguage, runCode } from "../run-code.js";
+import { runToEnd, toRunResult } from "../run-to-end.js";
+import { defineTool, type Tool } from "../tool.js";
+import { QUICK_MS, SANDBOX_ID, TIMEOUT_MS, type ToolContext } from "../tool-context.js";
+
+const MAX_PROCESSES = 100;
+
+export function commandTools({ session, maxTextLength: maxOutputBytes }: ToolContext): Tool[] {
+  return [
+    defineTool({
+      name: "run_code",
+      description:
+        "Run a program in the sandbox and get what it prints. Each call is a new process in the home directory: files stay, variables do not. " +
+        "Print what you want to see.",
+      parameters: {
+        code: { type: "string", isRequired: true, description: "The whole program." },
+        language: { type: "string", options: CODE_LANGUAGES, default: "python", description: "What it is written in." },
+        timeout_ms: TIMEOUT_MS,
+        sandbox_id: SANDBOX_ID,
+      },
+      run: ({ code, language, timeout_ms: timeoutMs, sandbox_id }, options) =>
+        session.use(sandbox_id, timeoutMs, async (sandbox) => {
+          // The parameter allows these words only.
+          const end = await runCode(sandbox, code, language as CodeLanguage, { ...options, timeoutMs, maxOutputBytes });
+          return toRunResult(end);
+        }),
+    }),
+    defineTool({
+      name: "run_command",
+      description:
+        "Run a command line of bash in the sandbox and get its exit code, stdout and stderr. Commands cannot ask for input. " +
+        "For a service that goes on running, such as a web server, set background; its output then goes into a file.",
+      parameters: {
+        command: { type: "string", isRequired: true, description: "Pipes, quotes, variables and several lines work." },
+        cwd: { type: "string", description: "Working directory. The default is the home directory." },
+        background: { type: "boolean", default: false, description: "Start it, do not wait for its end and never kill it." },
+        timeout_ms: TIMEOUT_MS,
+        sandbox_id: SANDBOX_ID,
+      },
+      run: ({ command, cwd, background, timeout_ms: timeoutMs, sandbox_id }, options) =>
+        session.use(sandbox_id, timeoutMs, async (sandbox) => {
+          if (!background) return toRunResult(await runToEnd(sandbox, command, { ...options, cwd, timeoutMs, maxOutputBytes }));
+          const logPath = `/tmp/background-${crypto.randomUUID().slice(0, 8)}.log`;
+          const line = `exec >${quoteShellWord(logPath)} 2>&1\n${command}`;
+          const handle = await sandbox.commands.start(line, { cwd, timeoutMs: 0, signal: options.signal, maxOutputBytes: 0 });
+          await handle.disconnect();
+          return `Started as process ${handle.pid}. Its output goes to ${logPath}. List it with list_processes, end it with: kill ${handle.pid}`;
+        }),
+    }),
+    defineTool({
+      name: "list_processes",
+      description: "List the commands that run in the sandbox, those in the background among them.",
+      parameters: { sandbox_id: SANDBOX_ID },
+      run: ({ sandbox_id }, { signal }) =>
+        session.use(sandbox_id, QUICK_MS, async (sandbox) => {
+          const processes = await sandbox.commands.list({ signal });
+          if (processes.length === 0) return "No command runs.";
+          const lines = processes.map(({ pid, cmd, args, cwd }) => {
+            const line = args[0] === "-l" && args[1] === "-c" ? (args[2] ?? "") : [cmd, ...args].join(" ");
+            const shown = line.replace(/^exec >\S+ 2>&1\n/, "").replaceAll("\n", " ⏎ ");
+            return `${pid}\t${boundText(shown, 300)}${cwd === undefined ? "" : `\t(in ${cwd})`}`;
+          });
+          return boundLines(["pid\tcommand", ...lines], MAX_PROCESSES, "processes");
+        }),
+    }),
+  ];
+}

@@ -1,0 +1,69 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readFile, realpath, rename, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { FailedPreconditionError } from "../../errors/error-classes.js";
+import { EXIT, type ExitCode } from "../exit-code.js";
+import { findMcpClient, type McpClient, thisMachine } from "../mcp-clients.js";
+import { writeErr, writeJson, writeOut } from "../output.js";
+
+export interface McpInstallOptions {
+  readonly name: string;
+  readonly write?: boolean;
+  readonly json?: boolean;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** `abx mcp install`: the entry starts this very installation, and holds no key: that comes from the environment or the config file. */
+export async function runMcpInstallCommand(clientName: string, options: McpInstallOptions): Promise<ExitCode> {
+  const client = findMcpClient(clientName, thisMachine());
+  const content = withEntry(await readConfig(client.file), client, options.name);
+  const text = `${JSON.stringify(content, undefined, 2)}\n`;
+  if (options.write) await replaceFile(client.file, text);
+  if (options.json) {
+    await writeJson({ file: client.file, isWritten: options.write === true, content });
+  } else {
+    await writeErr(options.write ? `wrote ${client.file}\n` : `nothing is changed; with --write ${client.file} becomes:\n`);
+    await writeOut(text);
+  }
+  return EXIT.ok;
+}
+
+function withEntry(config: Json, { file, member, more }: McpClient, name: string): Json {
+  const servers = config[member] ?? {};
+  if (!isObject(servers)) throw new FailedPreconditionError(`${member} in ${file} is no object; repair the file first`);
+  const entry = { ...more, command: process.execPath, args: [path.resolve(process.argv[1] ?? ""), "mcp"] };
+  return { ...config, [member]: { ...servers, [name]: entry } };
+}
+
+async function readConfig(file: string): Promise<Json> {
+  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return "";
+    throw error;
+  });
+  if (text.trim() === "") return {};
+  try {
+    const config: unknown = JSON.parse(text);
+    if (isObject(config)) return config;
+  } catch {
+    // Told below; some clients allow comments, which a rewrite would lose.
+  }
+  throw new FailedPreconditionError(`${file} is not a plain JSON object, so it is left alone; add the entry by hand`);
+}
+
+/** In one step, so that a client never reads half a file. The file keeps its mode, and a link to it stays one. */
+async function replaceFile(file: string, text: string): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true });
+  const target = await realpath(file).catch(() => file);
+  const mode = await stat(target).then(
+    (stats) => stats.mode & 0o777,
+    () => 0o600,
+  );
+  const part = `${target}.${randomUUID()}`;
+  await writeFile(part, text, { mode });
+  await rename(part, target);
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
