@@ -19,7 +19,7 @@ type Way = "direct" | "cached";
 export class ContentsCopier {
   /** Memory of WebAssembly begins at a page, which a write beside the cache asks for and nothing else of JavaScript promises. */
   readonly #memory = new WebAssembly.Memory({ initial: (2 * PIECE_BYTES) / PAGE_BYTES }).buffer;
-  /** Bytes per millisecond of the last stretch. */
+  /** Bytes per millisecond. The last stretch counts half, so that one stall does not decide. */
   readonly #rates = new Map<Way, number>();
 
   /** Make the file `to`, which must not exist, from the first `size` bytes of `from`. */
@@ -58,7 +58,9 @@ export class ContentsCopier {
         const written = writePiece(targets, way, piece, index * PIECE_BYTES);
         await Promise.all([written, isLast ? undefined : next]);
       }
-      if (end - first === STRETCH_PIECES) this.#rates.set(way, (STRETCH_PIECES * PIECE_BYTES) / (performance.now() - beganAt));
+      if (end - first < STRETCH_PIECES) continue;
+      const rate = (STRETCH_PIECES * PIECE_BYTES) / (performance.now() - beganAt);
+      this.#rates.set(way, (rate + (this.#rates.get(way) ?? rate)) / 2);
     }
   }
 
