@@ -27,6 +27,7 @@ import { findIdRange, ID_RANGE_SIZE, type IdRange } from "./id-range.js";
 import { openListeningSocket } from "./listening-socket.js";
 import { moveTree } from "./move-tree.js";
 import { isDeadProbe, probeRuntime } from "./probe-runtime.js";
+import { assertRoot } from "./root-need.js";
 import { runContainer } from "./run-container.js";
 import { findRuntimes, ProbeCache, type RuntimeProbe } from "./runtime-probe.js";
 import { cleanUpper, makeSandboxDir, removeTree, rewriteSandboxFiles, usedLowerDirs, writeSandboxFiles } from "./sandbox-files.js";
@@ -59,10 +60,9 @@ export class OciEngine {
 
   /** @throws {@link FailedPreconditionError} this user can have no sandboxes. */
   constructor(config: EngineConfig) {
+    assertRoot();
     const idRange = findIdRange("root");
-    if (process.getuid?.() !== 0 || idRange === undefined) {
-      throw new FailedPreconditionError("Local sandboxes need root: run the platform as root (sudo abx serve).");
-    }
+    if (idRange === undefined) throw new FailedPreconditionError("there is no free block of 65536 user ids in /etc/subuid");
     for (const directory of [config.socketsDir, config.stateDir]) mkdirSync(directory, { recursive: true, mode: 0o700 });
     mkdirSync(config.sandboxesDir, { recursive: true, mode: 0o711 });
     this.#config = config;
