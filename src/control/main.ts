@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
-import { InvalidArgumentError } from "../errors/error-classes.js";
+import { FailedPreconditionError, InvalidArgumentError } from "../errors/error-classes.js";
 import { createOciDriver } from "./drivers/oci/oci-driver.js";
+import { isRoot, ROOT_NEED } from "./drivers/oci/root-need.js";
 import { ALL_RUNTIME_NAMES } from "./drivers/oci/runtime-probe.js";
 import { createJsonLogger } from "./logger.js";
 import { resolvePaths } from "./paths.js";
@@ -55,7 +56,7 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Plat
     {
       paths,
       driver: createOciDriver({ paths, logger, withDisks: diskMb > 0, ...(runtime !== undefined && { runtimeNames: [runtime] }) }),
-      templates: createTemplateResolver(templateStore, diskMb),
+      templates: isRoot() ? createTemplateResolver(templateStore, diskMb) : { resolve: refuseWithoutRoot },
       templateStore,
       logger,
     },
@@ -72,6 +73,11 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Plat
   );
   if (options.handleSignals !== false) stopOnSignals(platform);
   return platform;
+}
+
+/** Whoever is not root has no templates; that there is none is not what stands in the way. */
+function refuseWithoutRoot(): never {
+  throw new FailedPreconditionError(ROOT_NEED);
 }
 
 function defaultPoolSize(): number {

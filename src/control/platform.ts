@@ -128,7 +128,7 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
       logger,
       snapshotsDir: paths.snapshotsDir,
       templates: parts.templates,
-      templateLayers: () => templateStore.layersInUse(),
+      templateLayers: () => builds.layersInUse(),
     });
     cleanup.defer(() => snapshots.close());
     // A snapshot is accepted wherever a template is.
@@ -145,9 +145,10 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
       init: plainNetwork.init,
     });
     cleanup.defer(() => pool.close());
-    const builds = new TemplateBuilds({
+    const builds: TemplateBuilds = new TemplateBuilds({
       paths,
       store: templateStore,
+      templates,
       table: store.builds,
       driver,
       secret: apiKey,

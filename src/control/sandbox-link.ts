@@ -3,6 +3,7 @@ import type { OnReadOpts, Socket } from "node:net";
 import { ConnectionError } from "../errors/error-classes.js";
 import type { Instance } from "./drivers/driver.js";
 import { BulkConnection } from "./edge/bulk-connection.js";
+import { openBulkPort } from "./edge/bulk-port.js";
 import { openTunnel } from "./edge/tunnel.js";
 
 /** Idle connections to one daemon that are kept for the next requests. */
@@ -33,6 +34,12 @@ export class SandboxLink {
   /** Open a raw connection to a port inside; `undefined` when nothing listens there. */
   async openPort(port: number): Promise<Socket | undefined> {
     return openTunnel(await this.#connect(), "localhost", port);
+  }
+
+  /** As {@link openPort}, for one request whose answer may be large. */
+  async openPortForBulk(port: number): Promise<BulkConnection | undefined> {
+    const connection = await BulkConnection.open((onread) => this.#connect(onread));
+    return (await openBulkPort(connection, port)) ? connection : undefined;
   }
 
   /** Open a connection on which the daemon sends what a guest wants outside; `undefined` when it sends nothing. */

@@ -75,6 +75,11 @@ export class Sandboxes {
     return record !== undefined && verdictOf(record.state, "info") === "allow" ? record : throwNotFound(id);
   }
 
+  /** @throws {@link RateLimitError} as many sandboxes as the platform may have exist. */
+  assertRoom(): void {
+    this.#starts.assertRoom();
+  }
+
   /** The way into a running sandbox; `undefined` for every other one. */
   find(id: string): LiveSandbox | undefined {
     return this.#table.find(id);

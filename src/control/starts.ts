@@ -39,7 +39,7 @@ export class Starts {
   async create(request: NewSandbox, signal: AbortSignal, onRunning?: (record: SandboxRecord) => void): Promise<SandboxRecord> {
     const template = this.#parts.templates.resolve(request.template);
     signal.throwIfAborted();
-    this.#assertRoom();
+    this.assertRoom();
     // Nothing can be mounted into a sandbox that runs.
     const pooled = request.mounts.length > 0 ? undefined : this.#parts.pool.take(template);
     const id = pooled?.instance.id ?? createSandboxId();
@@ -117,7 +117,7 @@ export class Starts {
   }
 
   /** @throws {@link RateLimitError} as many sandboxes as the platform may have exist. */
-  #assertRoom(): void {
+  assertRoom(): void {
     const { maxSandboxes } = this.#parts;
     const count = this.#table.count + this.#starting.size;
     if (count < maxSandboxes) return;

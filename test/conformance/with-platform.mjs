@@ -1,7 +1,7 @@
 // Runs a command against a platform of its own: `node with-platform.mjs <command> [arguments]`.
 //
 // The platform has private run and data directories (templates are the machine's) and is stopped by its pid at the end. The command finds
-// it through E2B_API_URL, E2B_SANDBOX_URL and E2B_API_KEY. The exit code is that of the command.
+// it through E2B_API_URL, E2B_SANDBOX_URL, E2B_VOLUME_API_URL and E2B_API_KEY. The exit code is that of the command.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
@@ -27,6 +27,7 @@ try {
       ...process.env,
       E2B_API_URL: platform.url,
       E2B_SANDBOX_URL: platform.url,
+      E2B_VOLUME_API_URL: platform.url,
       E2B_API_KEY: platform.apiKey,
       E2B_VALIDATE_API_KEY: "false",
     },

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect, createServer as createTcpServer } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import WebSocket, { WebSocketServer } from "ws";
 import { signFileUrl } from "../../src/shared/signed-url.js";
@@ -247,6 +247,50 @@ describe("port proxy", () => {
       size += chunk.length;
     }
     expect([size, isEqual]).toEqual([100 * block.length, true]);
+  });
+
+  const large = randomBytes(3 * 1024 * 1024);
+  it.each([
+    ["of known length", `HTTP/1.1 200 OK\r\nContent-Length: ${large.length}\r\n\r\n`, "", 200],
+    ["that ends with the connection", "HTTP/1.1 200 OK\r\n\r\n", "", 200],
+    ["of HTTP/1.0", "HTTP/1.0 200 OK\r\nServer: old\r\n\r\n", "", 200],
+    [
+      "in chunks with a trailer",
+      `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${large.length.toString(16)}\r\n`,
+      "\r\n0\r\nX: y\r\n\r\n",
+      200,
+    ],
+    ["behind an interim one", `HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 404 No\r\nContent-Length: ${large.length}\r\n\r\n`, "", 404],
+  ])("an answer %s arrives whole, also at a slow reader, and its request is sent once", async (_what, head, tail, status) => {
+    let requests = 0;
+    const raw = createTcpServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", () => {
+        requests += 1;
+        socket.write(head);
+        socket.write(large);
+        socket.end(tail);
+      });
+    });
+    raw.listen(0, "127.0.0.1");
+    await once(raw, "listening");
+    try {
+      const headers = routing(sandbox.sandboxID, (raw.address() as AddressInfo).port);
+      const outgoing = request({ host: "127.0.0.1", port: control.platform.info.port, path: "/", headers });
+      outgoing.end();
+      const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
+      expect(answer.statusCode).toBe(status);
+      const chunks: Buffer[] = [];
+      for await (const chunk of answer as AsyncIterable<Buffer>) {
+        // The first pieces wait, so that everything on the way fills up.
+        if (chunks.length < 10) await new Promise((resolve) => setTimeout(resolve, 10));
+        chunks.push(chunk);
+      }
+      expect(Buffer.concat(chunks).equals(large)).toBe(true);
+      expect(requests).toBe(1);
+    } finally {
+      raw.close();
+    }
   });
 
   it("an answer that the service breaks off breaks at the client too, never looks complete", async () => {

@@ -277,3 +277,23 @@ it("a platform that has all the sandboxes it may have answers 429 with a time to
     await small.stop();
   }
 });
+
+it("a fork makes as many copies as the platform may have, and none of the files when there is room for none", async () => {
+  const small = await startTestControl({ maxSandboxes: 3 });
+  try {
+    const source = await small.create();
+    const fork = (count: number) => small.api("POST", `/sandboxes/${source.sandboxID}/fork`, { count });
+    const made = await fork(4);
+    expect(made.status).toBe(201);
+    const copies = (await made.json()) as { readonly sandbox?: object; readonly error?: object }[];
+    expect(copies.filter(({ sandbox }) => sandbox !== undefined)).toHaveLength(2);
+    for (const { error } of copies.slice(2)) expect(error).toMatchObject({ code: 429, error_code: "rate_limited" });
+    const snapshots = readdirSync(small.paths.snapshotsDir);
+    const refused = await fork(1);
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(readdirSync(small.paths.snapshotsDir)).toEqual(snapshots);
+  } finally {
+    await small.stop();
+  }
+});

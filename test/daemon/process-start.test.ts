@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -159,6 +159,27 @@ describe("environment", () => {
     expect(piped.stdout.toString()).toBe(`65534\n65534 44 50\n${piped.pid} /tmp\n`);
     const typed = await collect(own.process.start({ process: command, pty: {} }));
     expect(typed.pty.toString()).toBe(`65534\r\n65534 44 50\r\n${typed.pid} /tmp\r\n`);
+  });
+
+  it.each([
+    ["pipes", false],
+    ["a terminal", true],
+  ])("lets no variable of a request work on a program that is still root, on %s", async (_name, isTerminal) => {
+    const accounts = join(sandbox.directory, "loading");
+    const traces = join(accounts, `traces-${isTerminal}`);
+    mkdirSync(traces, { recursive: true });
+    chmodSync(sandbox.directory, 0o711);
+    chmodSync(traces, 0o777);
+    writeFileSync(join(accounts, "passwd"), "worker:x:65534:65534::/tmp:/bin/sh\n");
+    writeFileSync(join(accounts, "group"), "nogroup:x:65534:\nvideo:x:44:worker\n");
+    await using own = await startTestDaemon({ users: openUserDatabase(accounts), defaultUser: "worker" });
+    // The loader of each program that sees it writes a file as the user which that program is.
+    const envs = { LD_DEBUG: "files", LD_DEBUG_OUTPUT: join(traces, "trace") };
+    const command = { ...bash("id -G; echo $LD_DEBUG"), envs };
+    const result = await collect(own.process.start({ process: command, stdin: false, ...(isTerminal && { pty: {} }) }));
+    expect(Buffer.concat([result.stdout, result.pty]).toString().split(/\s+/)).toEqual(["65534", "44", "files", ""]);
+    const owners = readdirSync(traces).map((name) => statSync(join(traces, name)).uid);
+    expect(new Set(owners)).toEqual(new Set([65534]));
   });
 
   it("refuses an unknown user", async () => {

@@ -252,8 +252,7 @@ grep -a abx-secret /proc/net/unix`);
     }
 
     const quietly = (work: Promise<unknown>) => work.catch(() => undefined);
-    // One second, where the machine is not busy with other tests.
-    const BOUND_MS = 5_000;
+    const BOUND_MS = 1_000;
 
     it.each([
       [
@@ -285,7 +284,8 @@ while time.time() < end:
       ["a disk that fills", "head -c 300M /dev/zero > /tmp/fill; rm -f /tmp/fill"],
       ["all processors", "for i in $(seq 50); do (timeout 3 sh -c 'while :; do :; done' &) ; done; sleep 3"],
       ["output without end", "timeout 3 yes"],
-    ])("%s", { timeout: 60_000 }, async (_what, command) => {
+      // A machine that is busy with other tests may need another try.
+    ])("%s", { timeout: 60_000, retry: 3 }, async (_what, command) => {
       const attacker = await Sandbox.create("base", { ...connection, timeoutMs: 60_000 });
       const bystander = await Sandbox.create("base", { ...connection, timeoutMs: 60_000 });
       try {

@@ -38,6 +38,22 @@ describeOnPlatform("building templates", (platform) => {
       if (names.some((name) => name.startsWith(NAME))) await Template.delete(templateId, at);
   });
 
+  it(
+    "begins with a snapshot, which may be deleted afterwards",
+    async () => {
+      await using source = await Sandbox.create("base", { ...at, timeoutMs: 60_000 });
+      await source.files.write("kept.txt", "of the snapshot");
+      const { snapshotId } = await source.createSnapshot();
+      const template = Template().fromTemplate(snapshotId).runCmd("cat kept.txt > copied.txt; rm kept.txt");
+      await buildIt(template, `${NAME}-of-snapshot`);
+      expect(await Sandbox.deleteSnapshot(snapshotId, at)).toBe(true);
+      expect(await runIn(`${NAME}-of-snapshot`, "ls; cat copied.txt")).toBe("copied.txt\nof the snapshot");
+      const again = buildIt(template, `${NAME}-of-none`);
+      await expect(again).rejects.toThrow("not found");
+    },
+    BUILD_MS,
+  );
+
   const whole = () =>
     base()
       .setWorkdir("/srv/w")

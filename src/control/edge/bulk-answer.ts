@@ -3,14 +3,18 @@ import type { Socket } from "node:net";
 import { type AnswerBody, type BodyPart, createChunkedBody, createSizedBody } from "./answer-body.js";
 import { type AnswerHead, parseAnswerHead } from "./answer-head.js";
 import type { BulkConnection, BulkReader } from "./bulk-connection.js";
-import { sandboxNotFound } from "./edge-answer.js";
+import { brokenUpstream, type EdgeAnswer, sandboxNotFound } from "./edge-answer.js";
 import { breakOff, type Exchange } from "./forward.js";
 import { type RawHeaders, toUpstreamHeaders } from "./forward-headers.js";
+import { DAEMON_PORT } from "./route.js";
 
 const MAX_HEAD_BYTES = 64 * 1024;
 const HEAD_END = "\r\n\r\n";
 
-/** Passes an answer of a daemon to the client through one buffer that is used again and again. */
+/** Takes over an answer of another kind than {@link BulkAnswer} passes, with the connection and what came on it. */
+export type OnOtherAnswer = (connection: BulkConnection, received: Buffer) => void;
+
+/** Passes an answer of a daemon or a port to the client through one buffer that is used again and again. */
 export class BulkAnswer implements BulkReader {
   readonly #exchange: Exchange;
   readonly #connection: BulkConnection;
@@ -22,10 +26,10 @@ export class BulkAnswer implements BulkReader {
   #body: AnswerBody | undefined;
   #isPaused = false;
 
-  readonly #onOther: (() => void) | undefined;
+  readonly #onOther: OnOtherAnswer | undefined;
 
-  /** @param onOther takes over when the answer is of another kind than this class passes; without it such an answer is a failure. */
-  constructor(exchange: Exchange, connection: BulkConnection, client: Socket, onOther?: () => void) {
+  /** Without `onOther` an answer of another kind is a failure. */
+  constructor(exchange: Exchange, connection: BulkConnection, client: Socket, onOther?: OnOtherAnswer) {
     this.#onOther = onOther;
     this.#exchange = exchange;
     this.#connection = connection;
@@ -35,9 +39,10 @@ export class BulkAnswer implements BulkReader {
 
   /** Send the request, with `body`. */
   start(body: Buffer): void {
-    const { request, response } = this.#exchange;
+    const { request, response, appHost } = this.#exchange;
     response.on("close", this.#onClose);
-    this.#connection.send(toHeadText(request, toUpstreamHeaders(request, true)), body, this);
+    const headers = toUpstreamHeaders(request, this.#isOfDaemon, appHost);
+    this.#connection.send(toHeadText(request, headers, this.#isOfDaemon), body, this);
   }
 
   onBytes(bytes: Buffer): boolean {
@@ -62,20 +67,11 @@ export class BulkAnswer implements BulkReader {
     try {
       head = parseAnswerHead(headText);
     } catch {
-      this.#fail();
-      return false;
+      // A daemon keeps to the rules; what a program behind a port means is for the general way to find out.
+      return this.#isOfDaemon ? this.#failNow() : this.#passOver();
     }
     const body = head.bodyBytes !== undefined ? createSizedBody(head.bodyBytes) : head.isChunked ? createChunkedBody() : undefined;
-    if (body === undefined || (head.isChunked && this.#onOther !== undefined)) {
-      if (this.#onOther === undefined) {
-        this.#fail();
-        return false;
-      }
-      this.#detach();
-      this.#connection.destroy();
-      this.#onOther();
-      return false;
-    }
+    if (body === undefined || (head.isChunked && this.#onOther !== undefined)) return this.#passOver();
     this.#body = body;
     this.#isKeptAlive = head.isKeptAlive;
     response.sendDate = false;
@@ -87,6 +83,19 @@ export class BulkAnswer implements BulkReader {
     const goesOn = this.#passOn(rest);
     this.#client.uncork();
     return goesOn;
+  }
+
+  #passOver(): boolean {
+    if (this.#onOther === undefined) return this.#failNow();
+    this.#detach();
+    this.#connection.release();
+    this.#onOther(this.#connection, this.#headBytes);
+    return false;
+  }
+
+  #failNow(): boolean {
+    this.#fail();
+    return false;
   }
 
   #passOn(bytes: Buffer): boolean {
@@ -121,7 +130,7 @@ export class BulkAnswer implements BulkReader {
   #finish(): void {
     this.#detach();
     this.#connection.release();
-    if (this.#isKeptAlive) this.#exchange.link.returnBulkConnection(this.#connection);
+    if (this.#isKeptAlive && this.#isOfDaemon) this.#exchange.link.returnBulkConnection(this.#connection);
     else this.#connection.destroy();
     if (this.#isPaused) this.#connection.resume();
     this.#exchange.response.end();
@@ -133,11 +142,17 @@ export class BulkAnswer implements BulkReader {
     this.#connection.destroy();
   }
 
-  /** The daemon left, or does not keep to the protocol. */
+  /** The peer left, or does not keep to the protocol. */
   #fail(): void {
+    const { response, link, port } = this.#exchange;
     this.#detach();
     this.#connection.destroy();
-    breakOff(this.#exchange.response, sandboxNotFound(this.#exchange.link.sandboxId));
+    const answer: EdgeAnswer = this.#isOfDaemon || link.isSevered ? sandboxNotFound(link.sandboxId) : brokenUpstream(link.sandboxId, port);
+    breakOff(response, answer);
+  }
+
+  get #isOfDaemon(): boolean {
+    return this.#exchange.port === DAEMON_PORT;
   }
 
   #detach(): void {
@@ -146,8 +161,8 @@ export class BulkAnswer implements BulkReader {
   }
 }
 
-function toHeadText({ method, url }: IncomingMessage, headers: RawHeaders): string {
+function toHeadText({ method, url }: IncomingMessage, headers: RawHeaders, isKept: boolean): string {
   let text = `${method} ${url ?? "/"} HTTP/1.1\r\n`;
   for (let index = 0; index < headers.length; index += 2) text += `${headers[index]}: ${headers[index + 1]}\r\n`;
-  return `${text}Connection: keep-alive\r\n\r\n`;
+  return `${text}Connection: ${isKept ? "keep-alive" : "close"}\r\n\r\n`;
 }

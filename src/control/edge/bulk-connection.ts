@@ -2,6 +2,9 @@ import type { OnReadOpts, Socket } from "node:net";
 
 /** Bytes of one read. More saves nothing; less costs a system call and a callback each time. */
 const READ_BYTES = 256 * 1024;
+/** Buffers of closed connections that are kept for the next ones. */
+const MAX_FREE_BUFFERS = 16;
+const freeBuffers: Buffer[] = [];
 
 /** Takes what arrives. The bytes are valid until the return, or until `resume` when it returns false. */
 export interface BulkReader {
@@ -23,7 +26,7 @@ export class BulkConnection {
   /** @param connect opens the socket with the given way of reading. */
   static async open(connect: (onread: OnReadOpts) => Promise<Socket>): Promise<BulkConnection> {
     const connection = new BulkConnection();
-    const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+    const buffer = freeBuffers.pop() ?? Buffer.allocUnsafeSlow(READ_BYTES);
     const socket = await connect({
       buffer,
       callback: (size) => {
@@ -34,7 +37,10 @@ export class BulkConnection {
     });
     connection.#socket = socket;
     socket.on("error", () => socket.destroy());
-    socket.on("close", () => connection.#reader?.onEnd());
+    socket.on("close", () => {
+      if (freeBuffers.length < MAX_FREE_BUFFERS) freeBuffers.push(buffer);
+      connection.#reader?.onEnd();
+    });
     return connection;
   }
 
@@ -44,8 +50,15 @@ export class BulkConnection {
 
   /** Send the head of a request and its body, and give what comes to `reader`, until {@link release}. */
   send(head: string, body: Buffer, reader: BulkReader): void {
-    this.#reader = reader;
+    this.handTo(reader);
     this.#socket?.write(body.length === 0 ? Buffer.from(head, "latin1") : Buffer.concat([Buffer.from(head, "latin1"), body]));
+  }
+
+  /** Give what comes from now on to another reader. */
+  handTo(reader: BulkReader): void {
+    this.#reader = reader;
+    // It may have ended while nobody listened.
+    if (this.#socket?.destroyed) setImmediate(() => this.#reader === reader && reader.onEnd());
   }
 
   /** Go on reading. */

@@ -28,5 +28,9 @@ export async function forwardDownload(exchange: Exchange): Promise<void> {
     if (!response.destroyed) forward(exchange);
     return;
   }
-  new BulkAnswer(exchange, connection, response.socket, () => forward(exchange)).start(Buffer.alloc(0));
+  const again = (used: BulkConnection) => {
+    used.destroy();
+    forward(exchange);
+  };
+  new BulkAnswer(exchange, connection, response.socket, again).start(Buffer.alloc(0));
 }

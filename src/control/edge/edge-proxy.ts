@@ -4,7 +4,9 @@ import { sendJsonOnSocket } from "../rest/json-answer.js";
 import type { SandboxLink } from "../sandbox-link.js";
 import type { LiveSandbox } from "../sandbox-table.js";
 import type { Sandboxes } from "../sandboxes.js";
+import type { BulkConnection } from "./bulk-connection.js";
 import { forwardDownload, isBulkDownload } from "./bulk-download.js";
+import { forwardPort, isBulkRequest } from "./bulk-port.js";
 import { forwardStream, isBulkStream } from "./bulk-stream.js";
 import { couldNotWake, type EdgeAnswer, internalPath, portNotOpen, sandboxNotFound, trafficRefused } from "./edge-answer.js";
 import { breakOff, type Exchange, forward } from "./forward.js";
@@ -19,7 +21,13 @@ export interface EdgeTarget {
   readonly port: number;
 }
 
-type Dialed = { readonly link: SandboxLink; readonly tunnel: Socket | undefined; readonly appHost?: string | undefined };
+/** A way to the target: a tunnel to its port, one for a large answer, or neither for the daemon. */
+interface Dialed {
+  readonly link: SandboxLink;
+  readonly tunnel?: Socket;
+  readonly bulk?: BulkConnection;
+  readonly appHost?: string | undefined;
+}
 
 /** Carries requests into sandboxes. */
 export class EdgeProxy {
@@ -32,8 +40,8 @@ export class EdgeProxy {
   async handle(request: IncomingMessage, response: ServerResponse, target: EdgeTarget): Promise<void> {
     const dialed = await this.#dial(request, target);
     if ("status" in dialed) breakOff(response, dialed);
-    else if (response.destroyed) dialed.tunnel?.destroy();
-    else await pass({ request, response, link: dialed.link, port: target.port, appHost: dialed.appHost }, dialed.tunnel);
+    else if (response.destroyed) (dialed.tunnel ?? dialed.bulk)?.destroy();
+    else await pass({ request, response, link: dialed.link, port: target.port, appHost: dialed.appHost }, dialed);
   }
 
   async handleUpgrade(request: IncomingMessage, client: Socket, head: Buffer, target: EdgeTarget): Promise<void> {
@@ -62,24 +70,30 @@ export class EdgeProxy {
 
 function dialIn(request: IncomingMessage, live: LiveSandbox, port: number): Dialed | EdgeAnswer | Promise<Dialed | EdgeAnswer> {
   const { link } = live;
-  if (port !== DAEMON_PORT) return isTrafficAllowed(request, live) ? dialPort(live, port) : trafficRefused(link.sandboxId);
+  if (port !== DAEMON_PORT) return isTrafficAllowed(request, live) ? dialPort(request, live, port) : trafficRefused(link.sandboxId);
   const target = request.url ?? "/";
-  return isInternalPath(target) ? internalPath(target) : { link, tunnel: undefined };
+  return isInternalPath(target) ? internalPath(target) : { link };
 }
 
-async function pass(exchange: Exchange, tunnel: Socket | undefined): Promise<void> {
-  if (tunnel === undefined && isBulkDownload(exchange.request)) await forwardDownload(exchange);
+async function pass(exchange: Exchange, { tunnel, bulk }: Dialed): Promise<void> {
+  if (bulk !== undefined) forwardPort(exchange, bulk);
+  else if (tunnel === undefined && isBulkDownload(exchange.request)) await forwardDownload(exchange);
   else if (tunnel === undefined && isBulkStream(exchange)) await forwardStream(exchange);
   else forward(exchange, tunnel);
 }
 
 /** The daemon tries a closed port for half a second before it gives up, so a server that was started a moment ago is reached. */
-async function dialPort({ link, network }: LiveSandbox, port: number): Promise<Dialed | EdgeAnswer> {
+async function dialPort(request: IncomingMessage, { link, network }: LiveSandbox, port: number): Promise<Dialed | EdgeAnswer> {
+  const isTls = network.httpsPorts?.includes(port) === true;
+  const appHost = toAppHost(network, port);
   try {
+    if (!isTls && isBulkRequest(request)) {
+      const bulk = await link.openPortForBulk(port);
+      return bulk === undefined ? portNotOpen(link.sandboxId, port) : { link, bulk, appHost };
+    }
     const tunnel = await link.openPort(port);
     if (tunnel === undefined) return portNotOpen(link.sandboxId, port);
-    const isTls = network.httpsPorts?.includes(port) === true;
-    return { link, tunnel: isTls ? openTls(tunnel) : tunnel, appHost: toAppHost(network, port) };
+    return { link, tunnel: isTls ? openTls(tunnel) : tunnel, appHost };
   } catch {
     // The daemon itself cannot be reached; its lifeline finds out whether it is dead.
     return sandboxNotFound(link.sandboxId);

@@ -1,5 +1,5 @@
 import { type ClientRequest, type ClientRequestArgs, type IncomingMessage, request as openRequest, type ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { ProtocolError } from "../../errors/error-classes.js";
 import { reclaimBuffers } from "../../shared/reclaim-buffers-node.js";
 import { sendJson } from "../rest/json-answer.js";
@@ -26,7 +26,7 @@ export interface Exchange {
  *
  * @param tunnel a connection to the port; absent for the daemon, whose connections are kept alive.
  */
-export function forward(exchange: Exchange, tunnel?: Socket): void {
+export function forward(exchange: Exchange, tunnel?: Duplex): void {
   const { request, response, link, port } = exchange;
   const upstream = openUpstream(exchange, tunnel);
   let upstreamAnswer: IncomingMessage | undefined;
@@ -64,7 +64,7 @@ export function forward(exchange: Exchange, tunnel?: Socket): void {
   passUp(request, upstream);
 }
 
-function openUpstream({ request, link, port, appHost }: Exchange, tunnel: Socket | undefined): ClientRequest {
+function openUpstream({ request, link, port, appHost }: Exchange, tunnel: Duplex | undefined): ClientRequest {
   const isDaemon = port === DAEMON_PORT;
   const options: ClientRequestArgs = {
     method: request.method ?? "GET",

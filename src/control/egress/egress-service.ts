@@ -6,6 +6,7 @@ import { Dialer, type DialerParts } from "./dialer.js";
 import { EgressGateway } from "./egress-gateway.js";
 import { HeaderRules, type ReadSecret } from "./header-rules.js";
 import { HttpFront } from "./http-front.js";
+import { EGRESS_TIMEOUTS, type EgressTimeouts } from "./http-limits.js";
 import { InterceptionServer } from "./interception.js";
 import type { EgressConfig } from "./network-config.js";
 import { NetworkPolicy } from "./network-policy.js";
@@ -19,6 +20,7 @@ export interface EgressServiceParts extends DialerParts {
   readonly extraAuthorities: readonly string[];
   /** PEM certificates of all authorities for hosts outside; `undefined`: Node's own. */
   readonly trustedAuthorities?: readonly string[];
+  readonly timeouts?: EgressTimeouts;
 }
 
 /** What the daemon of a sandbox has to know about its way out; `undefined` when there is none. */
@@ -41,12 +43,14 @@ export class EgressService {
   readonly #interception: InterceptionServer;
   readonly #front: HttpFront;
   readonly #open = new Map<string, Open>();
+  readonly #timeouts: EgressTimeouts;
 
   constructor(parts: EgressServiceParts) {
     this.#parts = parts;
     this.#dialer = new Dialer(parts);
-    this.#interception = new InterceptionServer(parts.trustedAuthorities);
-    this.#front = new HttpFront(this.#interception);
+    this.#timeouts = parts.timeouts ?? EGRESS_TIMEOUTS;
+    this.#interception = new InterceptionServer(this.#timeouts, parts.trustedAuthorities);
+    this.#front = new HttpFront(this.#interception, this.#timeouts);
   }
 
   /** What the daemon has to be told at its start and after every change. */
@@ -98,7 +102,7 @@ export class EgressService {
     open.pool = new ChannelPool({
       open: () => link.openEgressChannel(),
       onActive: (channel, firstByte) => {
-        if (firstByte === SOCKS_FIRST_BYTE) void serveSocks(channel, gateway, this.#interception);
+        if (firstByte === SOCKS_FIRST_BYTE) void serveSocks(channel, gateway, this.#interception, this.#timeouts);
         else this.#front.serve(channel, gateway);
       },
     });

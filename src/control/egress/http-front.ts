@@ -6,16 +6,13 @@ import { type EgressGateway, noteFailure } from "./egress-gateway.js";
 import { toHostName } from "./host-name.js";
 import { toBasicCredentials } from "./host-proxy.js";
 import { passBack, sendText, withHost } from "./http-answer.js";
+import { type EgressTimeouts, limitAnswer, limitRequests } from "./http-limits.js";
 import { type InterceptionServer, intercept } from "./interception.js";
 import { parseAddress } from "./ip-network.js";
 import { joinSockets } from "./join-sockets.js";
 import type { Destination } from "./network-policy.js";
 
 const MAX_HEADER_BYTES = 64 * 1024;
-/** From the first byte to the end of the head, and between two requests. */
-const HEAD_TIMEOUT_MS = 30_000;
-/** Silence after which a tunnel is given up. */
-export const TUNNEL_IDLE_MS = 60 * 60_000;
 /** The only port on which header rules apply. */
 const TLS_PORT = 443;
 
@@ -24,13 +21,14 @@ export class HttpFront {
   readonly #server: Server;
   readonly #interception: InterceptionServer;
   readonly #gateways = new WeakMap<Duplex, EgressGateway>();
-  readonly #headTimers = new WeakMap<Duplex, NodeJS.Timeout>();
+  readonly #timeouts: EgressTimeouts;
 
-  constructor(interception: InterceptionServer) {
+  constructor(interception: InterceptionServer, timeouts: EgressTimeouts) {
     this.#interception = interception;
+    this.#timeouts = timeouts;
     // It never listens: connections are handed to it.
-    this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: HEAD_TIMEOUT_MS, requestTimeout: 0 });
-    this.#server.timeout = 0;
+    this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES });
+    limitRequests(this.#server, timeouts);
     // A client that has finished sending still wants its answer; Node has no type for this switch.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#server.on("request", (request, response) => void this.#onRequest(request, response));
@@ -40,19 +38,10 @@ export class HttpFront {
 
   serve(channel: Socket, gateway: EgressGateway): void {
     this.#gateways.set(channel, gateway);
-    this.#awaitHead(channel);
     this.#server.emit("connection", channel);
   }
 
-  /** A head that drips in byte by byte has no longer than one that does not come. */
-  #awaitHead(channel: Duplex): void {
-    const timer = setTimeout(() => channel.destroy(), HEAD_TIMEOUT_MS).unref();
-    this.#headTimers.set(channel, timer);
-    channel.once("close", () => clearTimeout(timer));
-  }
-
   async #onConnect(request: IncomingMessage, channel: Socket, head: Buffer): Promise<void> {
-    clearTimeout(this.#headTimers.get(channel));
     channel.on("error", () => channel.destroy());
     const gateway = this.#gateways.get(channel);
     const destination = parseAuthority(request.url ?? "");
@@ -73,7 +62,7 @@ export class HttpFront {
       }
       const { socket, address, reason } = await gateway.connect(destination, "tunnel");
       Object.assign(entry, { decision: "allowed", reason }, address === undefined ? {} : { address });
-      joinSockets(channel, socket, TUNNEL_IDLE_MS, (sent, received) => {
+      joinSockets(channel, socket, this.#timeouts.idleMs, (sent, received) => {
         Object.assign(entry, { bytesSent: sent + head.length, bytesReceived: received, durationMs: Date.now() - entry.at.getTime() });
       });
       if (channel.writable) channel.write(toEstablished());
@@ -86,7 +75,6 @@ export class HttpFront {
 
   async #onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const channel = request.socket;
-    clearTimeout(this.#headTimers.get(channel));
     response.on("error", () => response.destroy());
     const gateway = this.#gateways.get(channel);
     const target = parseTarget(request.url ?? "");
@@ -108,6 +96,7 @@ export class HttpFront {
       headers,
       agent: gateway.httpAgent,
     });
+    limitAnswer(upstream, this.#timeouts);
     upstream.on("response", (answer) => {
       Object.assign(entry, { decision: "allowed" }, gateway.describe(answer.socket));
       passBack(answer, response, entry);

@@ -8,6 +8,7 @@ import type { AccessEntry } from "./access-log.js";
 import { type EgressGateway, noteFailure } from "./egress-gateway.js";
 import { applyHeaders } from "./header-rules.js";
 import { passBack, sendText, withHost } from "./http-answer.js";
+import { type EgressTimeouts, limitAnswer, limitRequests } from "./http-limits.js";
 import { parseAddress } from "./ip-network.js";
 import type { Destination } from "./network-policy.js";
 
@@ -27,7 +28,6 @@ interface OpenInterception extends Interception {
 
 const MAX_HEADER_BYTES = 64 * 1024;
 const HANDSHAKE_TIMEOUT_MS = 15_000;
-const KEEP_ALIVE_MS = 60_000;
 const MAX_UPSTREAMS = 8;
 
 /**
@@ -40,12 +40,14 @@ export class InterceptionServer {
   readonly #trusted: readonly string[] | undefined;
   readonly #server: Server;
   readonly #open = new WeakMap<Socket, OpenInterception>();
+  readonly #timeouts: EgressTimeouts;
 
   /** @param trusted PEM certificates of authorities for the hosts outside; `undefined`: Node's own. */
-  constructor(trusted?: readonly string[]) {
+  constructor(timeouts: EgressTimeouts, trusted?: readonly string[]) {
+    this.#timeouts = timeouts;
     this.#trusted = trusted;
-    this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 });
-    this.#server.timeout = 0;
+    this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES });
+    limitRequests(this.#server, timeouts);
     // A client that has finished sending still wants its answer; Node has no type for this switch.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#server.on("request", (request, response) => this.#onRequest(request, response));
@@ -78,8 +80,9 @@ export class InterceptionServer {
     };
     return new Promise((resolve, reject) => {
       const secure = connectTls(options, () => resolve(secure));
-      secure.setTimeout(HANDSHAKE_TIMEOUT_MS, () => secure.destroy(new Error("the TLS handshake took too long")));
-      secure.once("secureConnect", () => secure.setTimeout(0));
+      const timer = setTimeout(() => secure.destroy(new Error("the TLS handshake took too long")), HANDSHAKE_TIMEOUT_MS).unref();
+      secure.once("secureConnect", () => clearTimeout(timer));
+      secure.once("close", () => clearTimeout(timer));
       secure.once("error", reject);
     });
   }
@@ -102,7 +105,7 @@ export class InterceptionServer {
       // Rules that were changed since the connection was made count for its next request.
       const rule = gateway.headerRules.find(destination.host) ?? {};
       const headers = applyHeaders(withHost(withoutHopByHop(request), request.headers.host ?? ""), rule, gateway.readSecret);
-      forward({ request, response, agent, headers, entry, destination });
+      forward({ request, response, agent, headers, entry, destination, timeouts: this.#timeouts });
     } catch (error) {
       noteFailure(entry, error);
       sendText(response, 502, SandboxError.isInstance(error) ? error.message : "the request could not be sent on");
@@ -117,11 +120,13 @@ interface Forwarding {
   readonly headers: string[];
   readonly entry: AccessEntry;
   readonly destination: Destination;
+  readonly timeouts: EgressTimeouts;
 }
 
-function forward({ request, response, agent, headers, entry, destination }: Forwarding): void {
+function forward({ request, response, agent, headers, entry, destination, timeouts }: Forwarding): void {
   const path = request.url ?? "/";
   const upstream = openRequest({ method: request.method ?? "GET", host: destination.host, port: destination.port, path, headers, agent });
+  limitAnswer(upstream, timeouts);
   upstream.on("response", (answer) => {
     Object.assign(entry, { decision: "allowed", reason: "a header rule names the host" });
     passBack(answer, response, entry);

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { type EgressGateway, noteFailure } from "./egress-gateway.js";
+import type { EgressTimeouts } from "./http-limits.js";
 import { type InterceptionServer, intercept } from "./interception.js";
 import { joinSockets } from "./join-sockets.js";
 import { answerSocks, readSocksRequest, SOCKS_REPLY } from "./socks-server.js";
@@ -7,13 +8,16 @@ import { answerSocks, readSocksRequest, SOCKS_REPLY } from "./socks-server.js";
 /** First byte of every SOCKS5 connection; no HTTP method begins with it. */
 export const SOCKS_FIRST_BYTE = 5;
 
-const HANDSHAKE_TIMEOUT_MS = 30_000;
-const TUNNEL_IDLE_MS = 60 * 60_000;
 const TLS_PORT = 443;
 
 /** Serve the SOCKS5 protocol on a channel of a sandbox. */
-export async function serveSocks(channel: Socket, gateway: EgressGateway, interception: InterceptionServer): Promise<void> {
-  const timer = setTimeout(() => channel.destroy(), HANDSHAKE_TIMEOUT_MS).unref();
+export async function serveSocks(
+  channel: Socket,
+  gateway: EgressGateway,
+  interception: InterceptionServer,
+  { headMs, idleMs }: EgressTimeouts,
+): Promise<void> {
+  const timer = setTimeout(() => channel.destroy(), headMs).unref();
   channel.once("close", () => clearTimeout(timer));
   const destination = await readSocksRequest(channel).catch(() => channel.destroy());
   clearTimeout(timer);
@@ -31,7 +35,7 @@ export async function serveSocks(channel: Socket, gateway: EgressGateway, interc
     const { socket, address, reason } = await gateway.connect(destination, "tunnel");
     Object.assign(entry, { decision: "allowed", reason }, address === undefined ? {} : { address });
     answerSocks(channel, SOCKS_REPLY.succeeded);
-    joinSockets(channel, socket, TUNNEL_IDLE_MS, (sent, received) => {
+    joinSockets(channel, socket, idleMs, (sent, received) => {
       Object.assign(entry, { bytesSent: sent, bytesReceived: received, durationMs: Date.now() - entry.at.getTime() });
     });
   } catch (error) {

@@ -8,6 +8,7 @@ import type { EngineInfo } from "../drivers/oci/helper-protocol.js";
 import { findIdRange } from "../drivers/oci/id-range.js";
 import { toIsolationReport } from "../drivers/oci/oci-driver.js";
 import { findPackageFiles } from "../drivers/oci/package-files.js";
+import { isRoot } from "../drivers/oci/root-need.js";
 import { prepareRuntimeDir } from "../drivers/oci/runtime-dir.js";
 import { ALL_RUNTIME_NAMES, findRuntimes } from "../drivers/oci/runtime-probe.js";
 import { ECOSYSTEM_PROFILE, loadSeccomp } from "../drivers/oci/seccomp.js";
@@ -15,6 +16,8 @@ import { messageOf } from "../logger.js";
 import { type PlatformPaths, preparePaths, resolvePaths } from "../paths.js";
 import { BASE } from "../templates/system-templates.js";
 import { createTemplateStore } from "../templates/template-store.js";
+import { checkLocalhostNames } from "./check-localhost.js";
+import { checkWithoutRoot } from "./rootless-checks.js";
 import { SYSTEM_PACKAGES } from "./system-packages.js";
 
 /** One thing that was looked at. */
@@ -44,12 +47,13 @@ export async function runDoctor(paths: PlatformPaths = resolvePaths()): Promise<
   if (process.platform !== "linux") {
     return { isReady: false, checks: [{ name: "system", status: "missing", detail: `${process.platform}: local sandboxes need Linux` }] };
   }
-  const runtimes = await checkRuntimes(paths);
+  const runtimes: RuntimeChecks = isRoot() ? await checkRuntimes(paths) : { checks: checkRuntimeNames() };
   const checks = [
     { name: "system", status: "ok", detail: `${osName()}, Linux ${release()}` } as const,
     { name: "node", status: "ok", detail: `${process.version} (${process.execPath})` } as const,
-    checkUser(),
+    ...(isRoot() ? [{ name: "user", status: "ok", detail: "root" } as const] : checkWithoutRoot()),
     ...runtimes.checks,
+    ...(isRoot() ? [checkDiskLimit(runtimes.info)] : []),
     checkCgroups(),
     checkUserNamespaces(),
     checkIdRange(),
@@ -57,17 +61,43 @@ export async function runDoctor(paths: PlatformPaths = resolvePaths()): Promise<
     ...checkPackages(),
     checkTemplates(paths),
     checkDisk(paths),
+    await checkLocalhostNames(),
   ];
   const isReady = checks.every(({ status }) => status !== "missing");
-  return { isReady, checks, ...(runtimes.info === undefined ? {} : { isolation: toIsolationReport(runtimes.info) }) };
+  return { isReady, checks, ...(runtimes.info === undefined ? {} : { isolation: toDefaultIsolation(runtimes.info) }) };
 }
 
-function checkUser(): DoctorCheck {
-  if (process.getuid?.() === 0) return { name: "user", status: "ok", detail: "root" };
-  return { name: "user", status: "missing", detail: `uid ${process.getuid?.()}: sandboxes are run by root`, fix: "sudo abx serve" };
+/** What a sandbox of a platform has that is started with the environment of this process. */
+function toDefaultIsolation(info: EngineInfo): IsolationReport {
+  const report = toIsolationReport(info);
+  const disk = report.limits.disk && Number(process.env.AGENT_SANDBOX_DISK_MB ?? 0) > 0;
+  return { ...report, limits: { ...report.limits, disk } };
 }
 
-async function checkRuntimes(paths: PlatformPaths): Promise<{ readonly checks: DoctorCheck[]; readonly info?: EngineInfo }> {
+/** Only root can try them. */
+function checkRuntimeNames(): DoctorCheck[] {
+  const found = findRuntimes(ALL_RUNTIME_NAMES);
+  if (found.length === 0) return [{ name: "runtime", status: "missing", detail: "neither crun nor runc is installed", fix: SETUP }];
+  return found.map(({ name, path }) => ({ name, status: "warning", detail: `${path}, not tried without root` }));
+}
+
+/** A limit of what a sandbox may write is a choice of whoever starts the platform. */
+function checkDiskLimit(info: EngineInfo | undefined): DoctorCheck {
+  const name = "disk limit";
+  if (info?.hasDisks !== true) return { name, status: "warning", detail: "sandboxes cannot have disks of limited size here" };
+  return {
+    name,
+    status: "ok",
+    detail: "off by default; abx serve --disk-mb 4096, or AGENT_SANDBOX_DISK_MB, gives each sandbox a disk of that size",
+  };
+}
+
+interface RuntimeChecks {
+  readonly checks: DoctorCheck[];
+  readonly info?: EngineInfo;
+}
+
+async function checkRuntimes(paths: PlatformPaths): Promise<RuntimeChecks> {
   const found = findRuntimes(ALL_RUNTIME_NAMES);
   if (found.length === 0)
     return { checks: [{ name: "runtime", status: "missing", detail: "neither crun nor runc is installed", fix: SETUP }] };

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { FailedPreconditionError } from "../../errors/error-classes.js";
 import { findIdRange, type IdRange } from "../drivers/oci/id-range.js";
+import { assertRoot } from "../drivers/oci/root-need.js";
 import { findUsedLayers } from "../layer-users.js";
 import { type PlatformPaths, preparePaths, resolvePaths } from "../paths.js";
 import { BASE, buildSystemTemplate, CODE_INTERPRETER, findCurrent } from "../templates/system-templates.js";
@@ -47,12 +48,10 @@ export async function runSetup({
   if (process.platform !== "linux") {
     throw new FailedPreconditionError("Local sandboxes need Linux. Give an API key and a URL to use a remote service.");
   }
+  assertRoot();
   const wanted = withGvisor ? [...SYSTEM_PACKAGES, GVISOR_PACKAGE] : SYSTEM_PACKAGES;
   const missing = wanted.filter((systemPackage) => !systemPackage.isInstalled());
   await installSystemPackages(missing, onProgress);
-  if (process.getuid?.() !== 0) {
-    throw new FailedPreconditionError("The template is built and sandboxes are run as root: run sudo abx setup, then sudo abx serve.");
-  }
   const idRange = await reserveIdRange(onProgress);
   preparePaths(paths);
   const store = createTemplateStore(paths.templatesDir);

@@ -94,8 +94,14 @@ export class Snapshots implements TemplateResolver {
     return snapshot;
   }
 
-  /** Make copies of a running sandbox, each with `timeoutMs` of life. One that fails does not undo the others. */
+  /**
+   * Make copies of a running sandbox, each with `timeoutMs` of life. One that fails does not undo the others.
+   *
+   * @throws {@link RateLimitError} the platform has room for none; errors of {@link create}.
+   */
   async fork(sandboxes: Sandboxes, sandboxId: string, count: number, timeoutMs: number, signal: AbortSignal): Promise<ForkOutcome[]> {
+    // Before their files are copied in vain.
+    sandboxes.assertRoom();
     const { snapshot, source } = await this.#capture(sandboxes, sandboxId, { isHidden: true });
     this.#pinned.add(snapshot.id);
     const copies = Array.from({ length: count }, () => sandboxes.create(copyOf(source, snapshot.id, timeoutMs), signal));

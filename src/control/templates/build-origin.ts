@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import { FailedPreconditionError, InvalidArgumentError } from "../../errors/error-classes.js";
 import { findIdRange, type IdRange } from "../drivers/oci/id-range.js";
+import { readTemplateLayers } from "../drivers/oci/template-layers.js";
+import type { TemplateResolver } from "../template-resolver.js";
 import { ContainerEngine, type RegistryLogin } from "./container-engine.js";
 import { openDebianImage, toDebianSuite } from "./debian-image.js";
 import type { LayerStore } from "./layer-store.js";
-import { layersOf, type TemplateStart, type TemplateStore } from "./template-store.js";
+import type { TemplateStart } from "./template-store.js";
 
 /** What a build begins with. */
 export type BuildSource =
@@ -24,7 +26,8 @@ export interface BuildOrigin {
 }
 
 export interface BuildOriginParts {
-  readonly store: TemplateStore;
+  /** Snapshots included. */
+  readonly templates: TemplateResolver;
   readonly layers: LayerStore;
   readonly onProgress: (line: string) => void;
   readonly signal: AbortSignal;
@@ -40,10 +43,10 @@ const IMAGES_OF_TEMPLATES: Readonly<Record<string, string>> = { "e2bdev/base": "
  * says what would help.
  */
 export async function openOrigin(source: BuildSource, parts: BuildOriginParts): Promise<BuildOrigin> {
-  if (source.kind === "template") return fromTemplate(source.reference, parts.store);
+  if (source.kind === "template") return fromTemplate(source.reference, parts.templates);
   const image = source.image.trim();
   const template = IMAGES_OF_TEMPLATES[image.replace(/^docker\.io\//, "").replace(/:[^:/]*$/, "")];
-  if (template !== undefined) return fromTemplate(template, parts.store);
+  if (template !== undefined) return fromTemplate(template, parts.templates);
   if (!/^[A-Za-z0-9][A-Za-z0-9._/:@-]*$/.test(image)) throw new InvalidArgumentError(`"${image}" is no name of an image`);
 
   const idRange = findIdRange("root");
@@ -66,13 +69,14 @@ export async function openOrigin(source: BuildSource, parts: BuildOriginParts): 
   return fromEngine(engine, image, idRange, parts);
 }
 
-function fromTemplate(reference: string, store: TemplateStore): BuildOrigin {
-  const build = store.resolve(reference);
+function fromTemplate(reference: string, templates: TemplateResolver): BuildOrigin {
+  const { templateId, buildId, dir, start } = templates.resolve(reference);
+  const { lowerDirs, hostIdBase } = readTemplateLayers(dir);
   return {
-    layers: layersOf(build, build.directory),
-    key: createHash("sha256").update(`${build.templateId}/${build.buildId}`).digest("hex"),
-    hostIdBase: build.hostIdBase,
-    start: build.start,
+    layers: lowerDirs,
+    key: createHash("sha256").update(`${templateId}/${buildId}`).digest("hex"),
+    hostIdBase,
+    start,
     isForeign: false,
   };
 }

@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { FailedPreconditionError } from "../../errors/error-classes.js";
 import { type DaemonCommand, runDaemonCommand } from "../daemon-command.js";
 import { uploadToDaemon } from "../daemon-upload.js";
+import type { TemplateResolver } from "../template-resolver.js";
 import { startTemplatePrograms } from "../template-start.js";
 import { afterStep, type BuildContext, startContext, toTemplateStart } from "./build-context.js";
 import { type BuildOrigin, type BuildSource, openOrigin } from "./build-origin.js";
@@ -13,7 +14,7 @@ import { COPY_SCRIPT } from "./copy-script.js";
 import type { CachedStep, LayerStore } from "./layer-store.js";
 import { OutputLines } from "./output-lines.js";
 import { PROVISION_SCRIPT } from "./provision-script.js";
-import type { TemplateStart, TemplateStore } from "./template-store.js";
+import type { TemplateStart } from "./template-store.js";
 import type { UploadStore } from "./upload-store.js";
 
 /** What a build does. */
@@ -27,7 +28,8 @@ export interface BuildPlan {
 }
 
 export interface RunBuildParts {
-  readonly store: TemplateStore;
+  /** Snapshots included. */
+  readonly templates: TemplateResolver;
   readonly layers: LayerStore;
   readonly uploads: UploadStore;
   /** Everything about the sandboxes of the build but what the origin decides. */
@@ -35,6 +37,8 @@ export interface RunBuildParts {
   readonly log: (entry: Omit<BuildLogEntry, "timestamp">) => void;
   /** Called when the build comes to another place: `base`, the number of a step, `finalize`. */
   readonly onStep: (step: string) => void;
+  /** Called with the layers that the build begins with, which must stay until it ends. */
+  readonly onOrigin: (layers: readonly string[]) => void;
   readonly signal: AbortSignal;
 }
 
@@ -95,10 +99,11 @@ class BuildRun {
   }
 
   async #openOrigin(): Promise<BuildOrigin> {
-    const { store, layers, signal } = this.#parts;
+    const { templates, layers, signal, onOrigin } = this.#parts;
     const { source } = this.#plan;
     this.#log("info", `FROM ${source.kind === "template" ? source.reference : source.image}`);
-    const origin = await openOrigin(source, { store, layers, signal, onProgress: (line) => this.#log("info", line) });
+    const origin = await openOrigin(source, { templates, layers, signal, onProgress: (line) => this.#log("info", line) });
+    onOrigin(origin.layers);
     this.#hostIdBase = origin.hostIdBase;
     this.#layers.push(...origin.layers);
     if (!origin.isForeign) return origin;

@@ -8,7 +8,7 @@ import { ConcurrencyGate } from "../drivers/oci/concurrency-gate.js";
 import { findUsedLayers } from "../layer-users.js";
 import { type Logger, messageOf } from "../logger.js";
 import type { PlatformPaths } from "../paths.js";
-import { PIDS_MAX } from "../template-resolver.js";
+import { PIDS_MAX, type TemplateResolver } from "../template-resolver.js";
 import type { BuildRecord } from "./build-record.js";
 import { type BuildNetwork, toRelativeLayers } from "./build-sandbox.js";
 import type { BuildTable } from "./build-table.js";
@@ -22,6 +22,8 @@ import { UploadStore } from "./upload-store.js";
 export interface TemplateBuildsParts {
   readonly paths: Pick<PlatformPaths, "templatesDir" | "sandboxesDir" | "snapshotsDir">;
   readonly store: TemplateStore;
+  /** What a build can begin with: templates and snapshots. */
+  readonly templates: TemplateResolver;
   readonly table: BuildTable;
   readonly driver: Pick<Driver, "create">;
   readonly network?: BuildNetwork | undefined;
@@ -59,6 +61,8 @@ export class TemplateBuilds {
   readonly #gate = new ConcurrencyGate(BUILDS_AT_ONCE);
   readonly #running = new Map<string, Running>();
   readonly #owned = new Set<string>();
+  /** Layers that builds began with, by build. */
+  readonly #origins = new Map<string, readonly string[]>();
   #isClosing = false;
 
   constructor(parts: TemplateBuildsParts) {
@@ -70,6 +74,11 @@ export class TemplateBuilds {
   /** Builds that were started and have not ended. */
   get runningCount(): number {
     return this.#running.size;
+  }
+
+  /** Directories of layers that templates and builds under way stand on. */
+  layersInUse(): ReadonlySet<string> {
+    return new Set([...this.#parts.store.layersInUse(), ...[...this.#origins.values()].flat()]);
   }
 
   /** True while `id` is a sandbox of a build. */
@@ -88,7 +97,7 @@ export class TemplateBuilds {
     }
     if (existsSync(paths.templatesDir)) {
       this.uploads.prune();
-      this.#layers.prune(this.#layersInUse());
+      this.#layers.prune(this.#allLayersInUse());
     }
   }
 
@@ -161,7 +170,7 @@ export class TemplateBuilds {
     table.delete(builds.map(({ buildId }) => buildId));
     this.uploads.remove(templateId);
     store.prune(this.#sandboxLayers(), templateId);
-    this.#layers.prune(this.#layersInUse());
+    this.#layers.prune(this.#allLayersInUse());
   }
 
   /** End every build with `error`. */
@@ -173,7 +182,7 @@ export class TemplateBuilds {
   }
 
   async #build(record: BuildRecord, plan: BuildPlan, signal: AbortSignal): Promise<void> {
-    const { store, table, driver, network, logger } = this.#parts;
+    const { store, templates, table, driver, network, logger } = this.#parts;
     const { buildId, templateId, cpuCount, memoryMb } = record;
     const stagingDir = this.#stagingDir(record);
     let step = "base";
@@ -182,7 +191,7 @@ export class TemplateBuilds {
     try {
       signal.throwIfAborted();
       const built = await runBuild(record, plan, {
-        store,
+        templates,
         layers: this.#layers,
         uploads: this.uploads,
         sandboxes: {
@@ -196,6 +205,7 @@ export class TemplateBuilds {
         onStep: (next) => {
           step = next;
         },
+        onOrigin: (layers) => this.#origins.set(buildId, layers),
         signal,
       });
       mkdirSync(stagingDir, { recursive: true, mode: 0o711 });
@@ -212,6 +222,7 @@ export class TemplateBuilds {
       table.setState(buildId, "error", { message, step });
       logger.warn("template.build_failed", { templateId, buildId, step, message: messageOf(error) });
     } finally {
+      this.#origins.delete(buildId);
       rmSync(stagingDir, { recursive: true, force: true });
       this.#removeIfEmpty(templateId);
     }
@@ -230,7 +241,7 @@ export class TemplateBuilds {
     return findUsedLayers(this.#parts.paths);
   }
 
-  #layersInUse(): ReadonlySet<string> {
-    return new Set([...this.#parts.store.layersInUse(), ...this.#sandboxLayers()]);
+  #allLayersInUse(): ReadonlySet<string> {
+    return new Set([...this.layersInUse(), ...this.#sandboxLayers()]);
   }
 }

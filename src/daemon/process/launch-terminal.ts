@@ -2,9 +2,10 @@ import { closeSync } from "node:fs";
 import { InternalError, InvalidArgumentError } from "../../errors/error-classes.js";
 import type { PtyAddon } from "../pty-addon.js";
 import { signaledBy } from "./exit-status.js";
-import { type Launched, type LaunchPlan, type LaunchSink, planUserSwitch, preferForOom } from "./launch.js";
+import { type Launched, type LaunchPlan, type LaunchSink, preferForOom } from "./launch.js";
 import { openTerminalSource } from "./output-source.js";
 import { TerminalInput } from "./terminal-input.js";
+import { switchUser } from "./user-switch.js";
 
 /** Size of a terminal in character cells. */
 export interface TerminalSize {
@@ -33,9 +34,8 @@ export function assertTerminalSize(size: TerminalSize): void {
 
 /** Start a program on a new terminal, as the leader of a new session. */
 export function launchTerminal(plan: LaunchPlan, size: TerminalSize, sink: LaunchSink, addon: PtyAddon, readBuffer: Buffer): Launched {
-  const env = Array.from(plan.env, ([name, value]) => `${name}=${value}`);
-  const { prefix, ids } = planUserSwitch(plan.user, false);
-  const [file = plan.file, ...args] = [...prefix, plan.file, ...plan.args];
+  const { file, args, env: variables, ids } = switchUser(plan, false);
+  const env = Array.from(variables, ([name, value]) => `${name}=${value}`);
   const totalBytes = [...env, file, ...args].reduce((sum, text) => sum + Buffer.byteLength(text) + 9, 0);
   if (totalBytes > MAX_TOTAL_ARGUMENT_BYTES) {
     throw new InvalidArgumentError(
@@ -52,7 +52,7 @@ export function launchTerminal(plan: LaunchPlan, size: TerminalSize, sink: Launc
   };
   let forked: ReturnType<PtyAddon["fork"]>;
   try {
-    forked = addon.fork(file, args, env, plan.cwd, size.cols, size.rows, ids?.uid ?? -1, ids?.gid ?? -1, true, "", onExit);
+    forked = addon.fork(file, [...args], env, plan.cwd, size.cols, size.rows, ids?.uid ?? -1, ids?.gid ?? -1, true, "", onExit);
   } catch (cause) {
     throw new InternalError(`no terminal can be opened: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
   }

@@ -1,4 +1,4 @@
-import { existsSync, statSync, writeFileSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
 import type { User } from "../user-database.js";
 import type { ExitStatus } from "./exit-status.js";
@@ -32,31 +32,7 @@ export interface Launched {
   readonly resize?: (cols: number, rows: number) => void;
 }
 
-/** How to become the user: by ids in the starting call itself, or through a program that sets them and then executes the target. */
-export interface UserSwitch {
-  readonly prefix: readonly string[];
-  readonly ids: { readonly uid: number; readonly gid: number } | undefined;
-}
-
-const SETPRIV_PLACES = ["/usr/bin/setpriv", "/bin/setpriv"];
 const OOM_SCORE_ABOVE_DAEMON = 300;
-
-/**
- * Node can set uid and gid but no supplementary groups; `setpriv` can, and keeps the pid. A system without it loses the supplementary
- * groups only.
- *
- * @param canSetIds the starting call drops the daemon's own supplementary groups when it sets ids
- */
-export function planUserSwitch(user: User, canSetIds: boolean): UserSwitch {
-  const ids = { uid: user.uid, gid: user.gid };
-  const extraGroups = user.groups.filter((gid) => gid !== user.gid);
-  if (canSetIds && extraGroups.length === 0) return { prefix: [], ids };
-  if (!canSetIds && user.uid === 0 && extraGroups.length === 0) return { prefix: [], ids: undefined };
-  const setpriv = SETPRIV_PLACES.find((file) => existsSync(file));
-  if (setpriv === undefined) return { prefix: [], ids };
-  const groups = extraGroups.length > 0 ? `--groups=${[user.gid, ...extraGroups].join(",")}` : "--clear-groups";
-  return { prefix: [setpriv, `--reuid=${user.uid}`, `--regid=${user.gid}`, groups, "--"], ids: undefined };
-}
 
 /**
  * @throws {@link InvalidArgumentError} the directory is missing or is none.

@@ -4,8 +4,9 @@ import { dirname } from "node:path";
 import type { LibcLoader } from "../native/libc.js";
 import { bindPosixSpawn, type PosixSpawner } from "../native/posix-spawn.js";
 import { type ExitStatus, exitOfWait } from "./exit-status.js";
-import { type LaunchPlan, planUserSwitch } from "./launch.js";
+import type { LaunchPlan } from "./launch.js";
 import { spawnError } from "./spawn-error.js";
+import { hasUnsafeVariables, switchUser } from "./user-switch.js";
 
 /** Standard input, output and error of a program. */
 export type Stdio = readonly [number, number, number];
@@ -60,18 +61,11 @@ export function createProgramStarter(libc: LibcLoader): ProgramStarter {
 
 /** What posix_spawn executes; `undefined` when the plan needs Node's way. */
 function directArgv(plan: LaunchPlan): { readonly file: string; readonly argv: readonly string[] } | undefined {
-  const { prefix, ids } = planUserSwitch(plan.user, false);
-  const [wrapper] = prefix;
+  const { file, args, ids, isWrapped } = switchUser(plan, false);
   if (ids !== undefined) return undefined;
-  if (wrapper === undefined) return { file: plan.file, argv: [plan.argv0, ...plan.args] };
-  if (changesLoading(plan.env) || !isOpenToAll(plan.file)) return undefined;
-  return { file: wrapper, argv: [...prefix, plan.file, ...plan.args] };
-}
-
-/** Variables that would make the program that changes the user, which is root, load code of the user's. */
-function changesLoading(env: ReadonlyMap<string, string>): boolean {
-  for (const name of env.keys()) if (/^(LD_|GLIBC_TUNABLES$|GCONV_PATH$|LOCPATH$|NLSPATH$)/.test(name)) return true;
-  return false;
+  if (!isWrapped) return { file, argv: [plan.argv0, ...args] };
+  if (hasUnsafeVariables(plan.env) || !isOpenToAll(plan.file)) return undefined;
+  return { file, argv: [file, ...args] };
 }
 
 const ALL_READ_AND_EXECUTE = 0o005;
@@ -113,14 +107,13 @@ async function startByNode(plan: LaunchPlan, stdio: Stdio, onExit: (exit: ExitSt
 }
 
 function spawnAsUser(plan: LaunchPlan, stdio: Stdio): ChildProcess {
-  const { prefix, ids } = planUserSwitch(plan.user, true);
-  const [wrapper, ...wrapperArgs] = prefix;
+  const { file, args, env, ids, isWrapped } = switchUser(plan, true);
   try {
-    return spawn(wrapper ?? plan.file, wrapper === undefined ? [...plan.args] : [...wrapperArgs, plan.file, ...plan.args], {
-      ...(wrapper === undefined ? { argv0: plan.argv0 } : {}),
+    return spawn(file, [...args], {
+      ...(isWrapped ? {} : { argv0: plan.argv0 }),
       ...ids,
       cwd: plan.cwd,
-      env: Object.fromEntries(plan.env),
+      env: Object.fromEntries(env),
       stdio: [...stdio],
       detached: true,
     });

@@ -8,8 +8,22 @@ import { older } from "./checks/older.mjs";
 import { pty } from "./checks/pty.mjs";
 import { states } from "./checks/states.mjs";
 import { template } from "./checks/template.mjs";
+import { volume } from "./checks/volume.mjs";
 import { watch } from "./checks/watch.mjs";
 import { runChecks } from "./harness.mjs";
 
-const allPassed = await runChecks("e2b-js", [lifecycle, states, files, watch, commands, pty, git, errors, network, template, older]);
+const allPassed = await runChecks("e2b-js", [
+  lifecycle,
+  states,
+  files,
+  watch,
+  commands,
+  pty,
+  git,
+  errors,
+  network,
+  template,
+  volume,
+  older,
+]);
 process.exit(allPassed ? 0 : 1);

@@ -11,19 +11,20 @@ import sys
 import traceback
 
 import e2b
-from checks import commands, errors, files, lifecycle, network, pty, states, template, watch
+from checks import commands, errors, files, lifecycle, network, pty, states, template, volume, watch
 
-GROUPS = [lifecycle, states, files, watch, commands, pty, errors, network, template]
+GROUPS = [lifecycle, states, files, watch, commands, pty, errors, network, template, volume]
 CHECK_TIMEOUT_S = 60
 
 
 class Flavor:
     """One of the two classes of the package."""
 
-    def __init__(self, name, sandbox_class, template_class):
+    def __init__(self, name, sandbox_class, template_class, volume_class):
         self.name = name
         self.Sandbox = sandbox_class
         self.Template = template_class
+        self.Volume = volume_class
         self.is_async = name == "async"
 
 
@@ -64,7 +65,10 @@ def describe(error):
 async def main():
     only = os.environ.get("CONFORMANCE_ONLY", "")
     passed = total = 0
-    for flavor in [Flavor("sync", e2b.Sandbox, e2b.Template), Flavor("async", e2b.AsyncSandbox, e2b.AsyncTemplate)]:
+    for flavor in [
+        Flavor("sync", e2b.Sandbox, e2b.Template, e2b.Volume),
+        Flavor("async", e2b.AsyncSandbox, e2b.AsyncTemplate, e2b.AsyncVolume),
+    ]:
         for group in GROUPS:
             good, all_of_them = await run_group(flavor, group, only)
             passed += good

@@ -6,7 +6,15 @@ import type { CapturedLayer, InstanceSpec, InstanceUsage } from "../driver.js";
 import { createBundle, type HostFacts, openFilesLimit, toOciMount } from "./bundle.js";
 import { SANDBOX_CAPABILITIES } from "./capabilities.js";
 import { readCgroupUsage } from "./cgroup-usage.js";
-import { type CgroupLayout, destroyCgroup, hasProcesses, listChildCgroups, readCgroupLayout, removeEmptyCgroup } from "./cgroups.js";
+import {
+  type CgroupLayout,
+  destroyCgroup,
+  hasProcesses,
+  listChildCgroups,
+  lowerWeight,
+  readCgroupLayout,
+  removeEmptyCgroup,
+} from "./cgroups.js";
 import { ConcurrencyGate } from "./concurrency-gate.js";
 import { copyTree } from "./copy-tree.js";
 import { DiskImages, hasWritableLayer, upperDir, writableDir } from "./disk-image.js";
@@ -19,6 +27,7 @@ import { findIdRange, ID_RANGE_SIZE, type IdRange } from "./id-range.js";
 import { openListeningSocket } from "./listening-socket.js";
 import { moveTree } from "./move-tree.js";
 import { isDeadProbe, probeRuntime } from "./probe-runtime.js";
+import { assertRoot } from "./root-need.js";
 import { runContainer } from "./run-container.js";
 import { findRuntimes, ProbeCache, type RuntimeProbe } from "./runtime-probe.js";
 import { cleanUpper, makeSandboxDir, removeTree, rewriteSandboxFiles, usedLowerDirs, writeSandboxFiles } from "./sandbox-files.js";
@@ -46,14 +55,14 @@ export class OciEngine {
   readonly #inDestruction = new Map<string, Promise<void>>();
   readonly #disks: DiskImages;
   #hasDisks = false;
+  #isWeightLow = false;
   #runtime: RuntimeProbe | undefined;
 
   /** @throws {@link FailedPreconditionError} this user can have no sandboxes. */
   constructor(config: EngineConfig) {
+    assertRoot();
     const idRange = findIdRange("root");
-    if (process.getuid?.() !== 0 || idRange === undefined) {
-      throw new FailedPreconditionError("Local sandboxes need root: run the platform as root (sudo abx serve).");
-    }
+    if (idRange === undefined) throw new FailedPreconditionError("there is no free block of 65536 user ids in /etc/subuid");
     for (const directory of [config.socketsDir, config.stateDir]) mkdirSync(directory, { recursive: true, mode: 0o700 });
     mkdirSync(config.sandboxesDir, { recursive: true, mode: 0o711 });
     this.#config = config;
@@ -116,6 +125,9 @@ export class OciEngine {
     this.#inCreation.add(spec.id);
     try {
       await this.#creates.run(() => this.#start(spec, runtime, directory));
+      // The cgroup of all sandboxes is made with the first one.
+      if (!this.#isWeightLow) lowerWeight(this.#cgroups, CGROUP_ROOT);
+      this.#isWeightLow = true;
     } catch (error) {
       if (spec.isRestart === true) await this.#removeRunning(spec.id);
       else await this.#remove(spec.id);

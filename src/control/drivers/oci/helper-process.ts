@@ -4,6 +4,7 @@ import { errorFromReason } from "../../../errors/error-from-reason.js";
 import { type Logger, messageOf } from "../../logger.js";
 import { UNIFIED_MOUNT } from "./cgroups.js";
 import type { EngineCalls, EngineConfig, EngineInfo, EngineMethod, HelperResponse } from "./helper-protocol.js";
+import { assertRoot } from "./root-need.js";
 
 /** How to start the helper. */
 export interface HelperOptions {
@@ -63,7 +64,9 @@ export class HelperProcess {
     await ended;
   }
 
-  #start(): Promise<EngineInfo> {
+  async #start(): Promise<EngineInfo> {
+    // It could not even enter a mount namespace.
+    assertRoot();
     const { script, config, logger } = this.#options;
     const args = ["--mount", "--propagation", "private", "sh", "-c", ENTER, "sh", process.execPath, script];
     // A session of its own: signals of the terminal are for the platform, which then ends the helper in its own time.
