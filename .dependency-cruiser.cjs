@@ -9,6 +9,7 @@ module.exports = {
     layer("l2-over-l1", "^src/protocol/", "^src/(?!errors/|shared/|transport/|protocol/)"),
     layer("l3-over-l2", "^src/(sandbox|node)/", "^src/(?!errors/|shared/|transport/(config|logger)\\.ts$|protocol/|sandbox/|node/)"),
     layer("daemon-is-a-server", "^src/daemon/", "^src/(?!errors/|shared/|daemon/)"),
+    layer("command-server-over-daemon", "^src/server/", "^src/(?!errors/|shared/|daemon/|server/)"),
     layer("control-is-a-server", "^src/control/", "^src/(?!errors/|shared/|control/)"),
     layer("cli-uses-entries", "^src/cli/", "^src/(?!errors/|shared/|cli/|index\\.ts$|node/index\\.ts$|control/(main|paths|setup/))"),
     {

@@ -48,6 +48,9 @@ const OOM_SCORE_ABOVE_DAEMON = 300;
  * @param canSetIds the starting call drops the daemon's own supplementary groups when it sets ids
  */
 export function planUserSwitch(user: User, canSetIds: boolean): UserSwitch {
+  // Whoever is not root can only be itself, and is that already.
+  const ownUid = process.geteuid?.();
+  if (ownUid !== 0 && ownUid === user.uid) return { prefix: [], ids: undefined };
   const ids = { uid: user.uid, gid: user.gid };
   const extraGroups = user.groups.filter((gid) => gid !== user.gid);
   if (canSetIds && extraGroups.length === 0) return { prefix: [], ids };
