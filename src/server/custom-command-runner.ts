@@ -8,7 +8,7 @@ import { RouteFailure } from "./route-failure.js";
 export function createCustomCommandRunner(command: CustomCommand, programs: Programs) {
   return async (values: Readonly<Record<string, ArgumentValue>>, { signal }: CommandContext): Promise<object> => {
     const { cwd, envs, timeoutMs } = command;
-    const words = ["/bin/bash", "-l", "-c", toShellLine(command, values)];
+    const words = ["/bin/bash", "-c", toShellLine(command, values)];
     const { stdout, stderr, exitCode, isTimedOut, isTruncated } = await programs.run({ words, cwd, envs, timeoutMs }, signal);
     if (isTimedOut)
       throw new RouteFailure(500, "TimeoutError", `command '${command.name}' was killed after ${timeoutMs / 1000} s`, "timeout");

@@ -54,7 +54,7 @@ export class RequestGuard {
     const { allowedHosts, sandboxId } = this.#config;
     if (isIP(host) !== 0 || host === "localhost" || host.endsWith(".localhost") || allowedHosts.includes(host)) return true;
     // `<port>-<sandbox id>.<domain>`: nobody who does not know the id can make such a name.
-    return sandboxId !== undefined && new RegExp(`^\\d{1,5}-${escape(sandboxId.toLowerCase())}\\.`).test(host);
+    return sandboxId !== undefined && new RegExp(`^\\d{1,5}-${escapePattern(sandboxId.toLowerCase())}\\.`).test(host);
   }
 }
 
@@ -64,6 +64,6 @@ function nameOf(header: string | undefined): string | undefined {
   return (match?.[1] ?? match?.[2]?.replace(/\.$/, ""))?.toLowerCase();
 }
 
-function escape(text: string): string {
+function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 }

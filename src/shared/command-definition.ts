@@ -53,23 +53,20 @@ export interface CommandShape {
 export type CommandSet = Readonly<Record<string, CommandShape>>;
 
 /** A value after its way through JSON. */
-export type JsonOf<T> = T extends { toJSON(): infer J }
-  ? J
-  : T extends string | number | boolean | null
-    ? T
-    : T extends undefined
-      ? null
-      : T extends (...args: never) => unknown
-        ? never
-        : T extends readonly (infer E)[]
-          ? JsonOf<E>[]
-          : T extends object
-            ? { [N in keyof T]: undefined extends T[N] ? JsonOf<Exclude<T[N], undefined>> | undefined : JsonOf<T[N]> }
-            : unknown extends T
-              ? unknown
-              : void extends T
-                ? null
-                : never;
+export type JsonOf<T> = unknown extends T
+  ? unknown
+  : T extends { toJSON(): infer J }
+    ? J
+    : T extends string | number | boolean | null
+      ? T
+      : // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing has exactly this type of result
+        T extends undefined | void
+        ? null
+        : T extends (...args: never) => unknown
+          ? never
+          : T extends readonly (infer E)[]
+            ? JsonOf<E>[]
+            : { [N in keyof T]: undefined extends T[N] ? JsonOf<Exclude<T[N], undefined>> | undefined : JsonOf<T[N]> };
 
 /** What a call of the command resolves to. */
 export type ResultOf<C extends CommandShape> =
