@@ -8,10 +8,10 @@ export class CommandNotFoundError extends NotFoundError {
   readonly commandName: string;
   /** Names of the commands that there are. */
   readonly available: readonly string[];
-  constructor(commandName: string, available: readonly string[], options?: SandboxErrorOptions) {
-    super(`Unknown command '${commandName}'; available: ${available.join(", ") || "none"}`, options);
-    this.commandName = commandName;
-    this.available = available;
+  constructor(message: string, options?: SandboxErrorOptions & { readonly commandName?: string; readonly available?: readonly string[] }) {
+    super(message, options);
+    this.commandName = options?.commandName ?? "";
+    this.available = options?.available ?? [];
   }
 }
 
@@ -24,19 +24,17 @@ export class CommandArgumentError extends InvalidArgumentError {
   /** The arguments that the command takes. */
   readonly expected: readonly CommandArgument[];
   constructor(
-    facts: {
-      readonly commandName: string;
-      readonly argument: string;
-      readonly expected: readonly CommandArgument[];
-      readonly problem: string;
+    message: string,
+    options?: SandboxErrorOptions & {
+      readonly commandName?: string;
+      readonly argument?: string;
+      readonly expected?: readonly CommandArgument[];
     },
-    options?: SandboxErrorOptions,
   ) {
-    const { commandName, argument, expected, problem } = facts;
-    super(`command '${commandName}': argument '${argument}' ${problem}; it takes ${describeArguments(expected)}`, options);
-    this.commandName = commandName;
-    this.argument = argument;
-    this.expected = expected;
+    super(message, options);
+    this.commandName = options?.commandName ?? "";
+    this.argument = options?.argument ?? "";
+    this.expected = options?.expected ?? [];
   }
 }
 
@@ -46,14 +44,15 @@ export class NamedCommandError extends InternalError {
   readonly commandName: string;
   /** Name of the exception inside the sandbox, for example `TypeError`. */
   readonly errorType: string;
-  constructor(message: string, facts: { readonly commandName: string; readonly errorType: string }, options?: SandboxErrorOptions) {
+  constructor(message: string, options?: SandboxErrorOptions & { readonly commandName?: string; readonly errorType?: string }) {
     super(message, options);
-    this.commandName = facts.commandName;
-    this.errorType = facts.errorType;
+    this.commandName = options?.commandName ?? "";
+    this.errorType = options?.errorType ?? "";
   }
 }
 
-function describeArguments(expected: readonly CommandArgument[]): string {
-  if (expected.length === 0) return "no arguments";
-  return expected.map(({ name, type, required }) => `${name}${required ? "" : "?"}: ${type}`).join(", ");
+/** The error for a name that no command has, which lists those that there are. */
+export function toUnknownCommand(commandName: string, available: readonly string[], options?: SandboxErrorOptions): CommandNotFoundError {
+  const message = `Unknown command '${commandName}'; available: ${available.join(", ") || "none"}`;
+  return new CommandNotFoundError(message, { ...options, commandName, available });
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { components } from "../../gen/openapi/server.js";
 import { InvalidArgumentError } from "../errors/error-classes.js";
-import { CommandNotFoundError } from "../errors/named-command-errors.js";
+import { toUnknownCommand } from "../errors/named-command-errors.js";
 import { type ArgumentValue, type CommandArgument, toArgumentValues, toCommandArguments } from "../shared/command-arguments.js";
 import type { CommandContext, CommandSet, CommandShape } from "../shared/command-definition.js";
 import { CUSTOM_COMMANDS_FILE, type CustomCommand, parseCustomCommands } from "../shared/custom-commands.js";
@@ -40,15 +40,13 @@ export class CommandRegistry {
   /**
    * Run a command: what it reports on its way, then what it returns.
    *
-   * @throws {@link CommandNotFoundError}; CommandArgumentError; what the command throws.
+   * @throws CommandNotFoundError; CommandArgumentError; what the command throws.
    */
   async *run(name: string, given: Readonly<Record<string, unknown>>, context: CommandContext): AsyncGenerator<unknown, unknown, undefined> {
     const command = this.#commands.get(name);
     if (command === undefined) {
-      throw new CommandNotFoundError(
-        name.slice(0, 128),
-        this.list().map((listed) => listed.name),
-      );
+      const names = this.list().map((listed) => listed.name);
+      throw toUnknownCommand(name.slice(0, 128), names);
     }
     const outcome = await command.run(toArgumentValues(name, command.args, given), context);
     return isAsyncGenerator(outcome) ? yield* outcome : outcome;

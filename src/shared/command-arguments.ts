@@ -77,7 +77,8 @@ export function toArgumentValues(
   given: Readonly<Record<string, unknown>>,
 ): Record<string, ArgumentValue> {
   const refuse = (argument: string, problem: string): never => {
-    throw new CommandArgumentError({ commandName, argument, expected, problem });
+    const message = `command '${commandName}': argument '${argument}' ${problem}; it takes ${describeArguments(expected)}`;
+    throw new CommandArgumentError(message, { commandName, argument, expected });
   };
   for (const name of Object.keys(given)) {
     if (!expected.some((argument) => argument.name === name)) refuse(name.slice(0, 64), "is not known");
@@ -119,6 +120,11 @@ function toValue(type: ArgumentType, value: unknown): ArgumentValue | undefined 
         : undefined;
     }
   }
+}
+
+function describeArguments(expected: readonly CommandArgument[]): string {
+  if (expected.length === 0) return "no arguments";
+  return expected.map(({ name, type, required }) => `${name}${required ? "" : "?"}: ${type}`).join(", ");
 }
 
 function excerpt(value: unknown): string {

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { ROUTE_PLACES, type RouteName } from "../../../src/server/built-in-routes.js";
 import { RouteTable } from "../../../src/server/route-pattern.js";
 import type { ServerOptions } from "../../../src/server/server-config.js";
@@ -70,7 +70,9 @@ function assertInContract(name: RouteName, status: number, answer: Json): void {
   const validate = validators.get(key) ?? ajv.compile({ $ref: key });
   validators.set(key, validate);
   if (!validate(answer)) {
-    throw new Error(`${name} answered ${status} outside of the contract: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(answer).slice(0, 500)}`);
+    throw new Error(
+      `${name} answered ${status} outside of the contract: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(answer).slice(0, 500)}`,
+    );
   }
 }
 
