@@ -30,7 +30,8 @@ for (const attempt of attempts) {
     await attempt();
   } catch (error) {
     if (error instanceof CommandNotFoundError) console.log(`no such command; there are ${error.available.join(", ")}`);
-    else if (error instanceof CommandArgumentError) console.log(`wrong argument ${error.argument}; it takes ${error.expected.map(({ name }) => name)}`);
+    else if (error instanceof CommandArgumentError)
+      console.log(`wrong argument ${error.argument}; it takes ${error.expected.map(({ name }) => name)}`);
     else if (error instanceof NamedCommandError) console.log(`it failed with ${error.errorType}`);
     else throw error;
   }

@@ -133,5 +133,6 @@ export { Volume, type VolumeListOptions, type VolumeReadOptions } from "./sandbo
 export { type WatchCallback, type WatchExitCallback, WatchHandle } from "./sandbox/watch-handle.js";
 export type { CommandArgument } from "./shared/command-arguments.js";
 export type { CommandSet } from "./shared/command-definition.js";
+export type { CustomCommandSpec } from "./shared/custom-commands.js";
 export type { ConnectionOptions, Encoding, PlatformKind, RequestOptions } from "./transport/config.js";
 export type { LogFacts, Logger } from "./transport/logger.js";

@@ -82,12 +82,17 @@ export async function startCommandServer(
     signal,
   });
   const ended = server.waitForOutcome().then(({ exitCode, error }) => {
-    throw new FailedPreconditionError(`the command server ended with ${error ?? `exit code ${exitCode}`} before it answered: ${output.trim()}`);
+    throw new FailedPreconditionError(
+      `the command server ended with ${error ?? `exit code ${exitCode}`} before it answered: ${output.trim()}`,
+    );
   });
   ended.catch(() => {});
   const ready = new AbortController();
   try {
-    await Promise.race([ended, untilServing(sandbox, { port, readyTimeoutMs, signal: AbortSignal.any([ready.signal, ...(signal ? [signal] : [])]) })]);
+    await Promise.race([
+      ended,
+      untilServing(sandbox, { port, readyTimeoutMs, signal: AbortSignal.any([ready.signal, ...(signal ? [signal] : [])]) }),
+    ]);
     return server;
   } catch (error) {
     await server.kill().catch(() => {});
@@ -105,7 +110,8 @@ async function sendProgram(
   { directory, user, signal }: StartCommandServerOptions,
 ): Promise<string> {
   const bundle = findOwnFile(...BUNDLE);
-  if (bundle === undefined) throw new FailedPreconditionError(`${BUNDLE.join("/")} of @agent-sandbox/sdk is missing: install the package without bundling it`);
+  if (bundle === undefined)
+    throw new FailedPreconditionError(`${BUNDLE.join("/")} of @agent-sandbox/sdk is missing: install the package without bundling it`);
   const source = await readFile(file).catch((cause: unknown) => {
     throw new FileNotFoundError(`the program '${file}' cannot be read`, { cause });
   });
@@ -120,7 +126,12 @@ async function sendProgram(
       { path: `${packageDirectory}/package.json`, data: JSON.stringify(manifest) },
       { path: `${packageDirectory}/server.mjs`, data: await readFile(bundle) },
       // Without one, Node takes a program of this directory for a script of the older kind and loads it twice.
-      ...(directory === undefined ? [{ path: `${remoteDirectory}/package.json`, data: '{"type":"module"}' }, { path: entry, data: source }] : []),
+      ...(directory === undefined
+        ? [
+            { path: `${remoteDirectory}/package.json`, data: '{"type":"module"}' },
+            { path: entry, data: source },
+          ]
+        : []),
     ],
     { user, signal },
   );

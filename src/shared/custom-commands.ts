@@ -1,5 +1,11 @@
 import { InvalidArgumentError } from "../errors/error-classes.js";
-import { type ArgumentSpecs, type ArgumentValue, type CommandArgument, toCommandArguments } from "./command-arguments.js";
+import {
+  type ArgumentSpec,
+  type ArgumentSpecs,
+  type ArgumentValue,
+  type CommandArgument,
+  toCommandArguments,
+} from "./command-arguments.js";
 import { quoteShellWord } from "./shell-quote.js";
 
 /** A command of `custom_commands` in template.yaml: any program, with placeholders for the values of its arguments. */
@@ -14,6 +20,20 @@ export interface CustomCommand {
   readonly timeoutMs: number;
   readonly envs: Readonly<Record<string, string>>;
   readonly args: readonly CommandArgument[];
+}
+
+/** A custom command as template.yaml has it. */
+export interface CustomCommandSpec {
+  /** A line for bash; `{name}` stands for the value of an argument, which is one word, whatever is in it. */
+  readonly cmd: string;
+  readonly description?: string;
+  /** Working directory. @defaultValue `/app` where it exists, else the directory of the template */
+  readonly cwd?: string;
+  /** Seconds until it is killed. @defaultValue 60 */
+  readonly timeout?: number;
+  readonly env?: Readonly<Record<string, string | number | boolean>>;
+  /** Arguments; not required unless they say so, and of type `string` unless they say otherwise. @defaultValue none */
+  readonly args?: readonly (Partial<ArgumentSpec> & { readonly name: string })[];
 }
 
 /** Where a build writes `custom_commands`, as JSON under that name, for whoever runs them. */
