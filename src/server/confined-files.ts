@@ -104,6 +104,12 @@ async function realOf(path: string): Promise<string> {
       return posix.join(await realpath(current), ...rest);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT" || current === "/") throw error;
+      const isLink = await lstat(current).then(
+        () => true,
+        () => false,
+      );
+      // What such a link leads to may be anywhere, so nothing is made there.
+      if (isLink) throw new InvalidArgumentError(`'${current}' is a link that leads nowhere`);
       rest.unshift(posix.basename(current));
     }
   }
