@@ -103,7 +103,10 @@ export function createNamedCommandClient(settings: NamedCommandSettings): NamedC
       deadline.endsAtMs,
     );
     if (response.status >= 200 && response.status < 300) return response;
-    throw toServerError(response.status, await readErrorText(response, deadline.signal), call);
+    const text = await readErrorText(response, deadline.signal);
+    // The edge answers so for a sandbox that is gone, and the guest may answer so too.
+    const isGone = response.status === 502 && (await settings.probeHealth()) === 502;
+    throw toServerError(response.status, text, { ...call, isGone });
   };
 
   const explain = async (error: unknown, call: ServerCall, deadline: Deadline): Promise<unknown> => {
@@ -137,7 +140,7 @@ export function createNamedCommandClient(settings: NamedCommandSettings): NamedC
       try {
         const response = await exchange({ method: "GET", path: "/health", accept: "application/json" }, target, call, deadline);
         return parseFields(await readText(response, MAX_LIST_BYTES, call)).status === "ok";
-      } catch (error) {
+      } catch {
         if (deadline.signal.aborted) throw deadline.signal.reason;
         return false;
       }

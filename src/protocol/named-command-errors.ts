@@ -14,6 +14,8 @@ export interface ServerCall {
   readonly port: number;
   /** Present when a command was called. */
   readonly commandName?: string | undefined;
+  /** The daemon of the sandbox does not answer either. @defaultValue false */
+  readonly isGone?: boolean | undefined;
 }
 
 const MAX_MESSAGE_LENGTH = 2_000;
@@ -21,16 +23,14 @@ const MAX_NAME_LENGTH = 128;
 const MAX_ITEMS = 1_000;
 
 /**
- * The error of an answer that is no success. Everything in it comes from the guest: lengths are bounded, kinds are checked, and nothing of it
- * but the edge's own word for a sandbox that is gone makes the caller believe anything about the sandbox.
+ * The error of an answer that is no success. Everything in it may come from the guest: lengths are bounded, kinds are checked, and nothing of
+ * it makes the caller believe that the sandbox is gone.
  */
 export function toServerError(status: number, text: string, call: ServerCall): SandboxError {
   const body = parseFields(text);
   const options: SandboxErrorOptions = { operation: call.operation, sandboxId: call.sandboxId, statusCode: status };
-  if (status === 502 && body.error === undefined) {
-    if (body.port === undefined) return toSandboxGoneError({ ...call, peer: "daemon" });
-    return toNoServerError(call);
-  }
+  if (call.isGone) return toSandboxGoneError({ ...call, peer: "daemon" });
+  if (status === 502 && body.error === undefined && body.port !== undefined) return toNoServerError(call);
   const said = typeof body.error === "string" ? body.error : typeof body.message === "string" ? body.message : "";
   const message = `${call.operation} failed: ${said.slice(0, MAX_MESSAGE_LENGTH) || `the command server answered with status ${status}`}`;
   const { commandName } = call;

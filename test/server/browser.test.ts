@@ -16,7 +16,7 @@ const hasChromium = (() => {
   }
 })();
 
-// `.ci/run` installs one, so there it is an error when it is missing.
+// `.ci/run` installs one, so there it is an error when there is none.
 const suite = hasChromium || process.env.CI ? describe : describe.skip;
 suite(`browser routes${hasChromium ? "" : " (skipped: no Chromium is installed; apt-get install chromium)"}`, () => {
   let server: TestServer;
@@ -28,7 +28,9 @@ suite(`browser routes${hasChromium ? "" : " (skipped: no Chromium is installed; 
     site = createServer((req, res) => {
       if (req.url === "/attack") {
         res.setHeader("content-type", "text/html");
-        res.end(`<script>fetch("${server.url}/shell", {method: "POST", body: '{"command":"id"}'}).then(() => console.log("reached"), () => console.log("refused"))</script>`);
+        res.end(
+          `<script>fetch("${server.url}/shell", {method: "POST", body: '{"command":"id"}'}).then(() => console.log("reached"), () => console.log("refused"))</script>`,
+        );
         return;
       }
       res.writeHead(req.url === "/missing" ? 404 : 200, { "content-type": "text/html" });
@@ -44,7 +46,11 @@ suite(`browser routes${hasChromium ? "" : " (skipped: no Chromium is installed; 
 
   test("go to a page, read it, type, click, and see what it logged", async () => {
     expect((await server.call("POST", "/browser/navigate", { url })).body).toEqual({ url, title: "Form", status: 200 });
-    expect((await server.call("GET", "/browser/content?type=text")).body).toMatchObject({ url, title: "Form", content: expect.stringContaining("Hello") });
+    expect((await server.call("GET", "/browser/content?type=text")).body).toMatchObject({
+      url,
+      title: "Form",
+      content: expect.stringContaining("Hello"),
+    });
     expect((await server.call("GET", "/browser/content")).body.content).toContain("<h1>Hello</h1>");
     expect((await server.call("POST", "/browser/type", { selector: "#name", text: "Ada", delay: 0, clear: true })).body).toEqual({
       typed: true,
@@ -53,7 +59,9 @@ suite(`browser routes${hasChromium ? "" : " (skipped: no Chromium is installed; 
     });
     expect((await server.call("POST", "/browser/click", { selector: "button" })).body).toEqual({ clicked: true, selector: "button" });
     expect((await server.call("POST", "/browser/evaluate", { script: "document.title" })).body).toEqual({ result: "Ada" });
-    expect((await server.call("POST", "/browser/evaluate", { script: "Promise.resolve([1, {a: null}])" })).body).toEqual({ result: [1, { a: null }] });
+    expect((await server.call("POST", "/browser/evaluate", { script: "Promise.resolve([1, {a: null}])" })).body).toEqual({
+      result: [1, { a: null }],
+    });
     const { logs } = (await server.call("GET", "/browser/console")).body;
     expect(logs).toMatchObject([{ type: "log", text: "clicked", timestamp: expect.any(Number) }]);
     expect((await server.call("GET", "/browser/console")).body.logs).toEqual([]);
@@ -66,7 +74,10 @@ suite(`browser routes${hasChromium ? "" : " (skipped: no Chromium is installed; 
     expect(Buffer.from(whole.image_base64, "base64").toString("latin1", 1, 4)).toBe("PNG");
     expect(whole.width).toBe(1280);
     expect(whole.height).toBeGreaterThan(3000);
-    expect((await server.call("POST", "/browser/screenshot", { full_page: false, format: "jpeg" })).body).toMatchObject({ width: 1280, height: 720 });
+    expect((await server.call("POST", "/browser/screenshot", { full_page: false, format: "jpeg" })).body).toMatchObject({
+      width: 1280,
+      height: 720,
+    });
     expect((await server.call("POST", "/browser/screenshot", { selector: "button" })).body.height).toBeLessThan(100);
     expect((await server.call("POST", "/browser/screenshot", { selector: "#none" })).status).toBe(404);
   });
@@ -81,7 +92,10 @@ suite(`browser routes${hasChromium ? "" : " (skipped: no Chromium is installed; 
 
   test("tell a timeout, and go on with a new page after a script that does not end", async () => {
     await server.call("POST", "/browser/navigate", { url });
-    expect(await server.call("POST", "/browser/click", { selector: "#none", timeout: 100 })).toMatchObject({ status: 408, body: { type: "TimeoutError" } });
+    expect(await server.call("POST", "/browser/click", { selector: "#none", timeout: 100 })).toMatchObject({
+      status: 408,
+      body: { type: "TimeoutError" },
+    });
     expect(await server.call("POST", "/browser/evaluate", { script: "while (true) {}", timeout: 300 })).toMatchObject({ status: 408 });
     expect((await server.call("POST", "/browser/navigate", { url })).body.title).toBe("Form");
     expect((await server.call("POST", "/browser/evaluate", { script: "throw new Error('no')" })).status).toBe(400);
@@ -99,14 +113,19 @@ suite(`browser routes${hasChromium ? "" : " (skipped: no Chromium is installed; 
   });
 
   test("requests at the same time take turns", async () => {
-    const titles = await Promise.all([1, 2, 3].map((n) => server.call("POST", "/browser/navigate", { url: `data:text/html,<title>${n}</title>` })));
+    const titles = await Promise.all(
+      [1, 2, 3].map((n) => server.call("POST", "/browser/navigate", { url: `data:text/html,<title>${n}</title>` })),
+    );
     expect(titles.map(({ body }) => body.title)).toEqual(["1", "2", "3"]);
   });
 });
 
 test("without a browser the answer is 503, and with the group off it is 404", async () => {
   await using broken = await startTestServer({}, { groups: { browser: true }, chromiumPath: "/no/chromium" });
-  expect(await broken.call("POST", "/browser/navigate", { url: "about:blank" })).toMatchObject({ status: 503, body: { type: "RuntimeError" } });
+  expect(await broken.call("POST", "/browser/navigate", { url: "about:blank" })).toMatchObject({
+    status: 503,
+    body: { type: "RuntimeError" },
+  });
   await using off = await startTestServer();
   expect(await off.call("POST", "/browser/navigate", { url: "about:blank" })).toMatchObject({
     status: 404,

@@ -181,7 +181,13 @@ describe("custom commands of template.yaml", () => {
     const file = join(directory, "commands.json");
     await writeFile(file, JSON.stringify({ custom_commands: customCommands }));
     const server = await startTestServer(commands, { customCommandsFile: file });
-    return { ...server, [Symbol.asyncDispose]: async () => (await server[Symbol.asyncDispose](), rm(directory, { recursive: true })) };
+    return {
+      ...server,
+      [Symbol.asyncDispose]: async () => {
+        await server[Symbol.asyncDispose]();
+        await rm(directory, { recursive: true });
+      },
+    };
   }
 
   test("run any program, and are listed before those of the program", async () => {
@@ -238,7 +244,7 @@ describe("custom commands of template.yaml", () => {
   });
 
   test("keep braces that are no placeholders", async () => {
-    await using server = await withCustom({ braces: { cmd: "HERE=1; echo ${HERE} {a,b} 'x{print}'", args: [] } });
+    await using server = await withCustom({ braces: { cmd: `HERE=1; echo $\{HERE} {a,b} 'x{print}'`, args: [] } });
     expect((await server.call("POST", "/commands/braces")).body.result.stdout).toBe("1 a b x{print}\n");
   });
 });

@@ -71,7 +71,8 @@ describe("dev tools", () => {
     const script = join(server.baseDir, ".git/evil.sh");
     await writeFile(script, `#!/bin/sh\ntouch ${marker}\n`);
     await chmod(script, 0o755);
-    for (const name of ["core.fsmonitor", "diff.external", "core.pager"]) execFileSync("git", ["config", name, script], { cwd: server.baseDir });
+    for (const name of ["core.fsmonitor", "diff.external", "core.pager"])
+      execFileSync("git", ["config", name, script], { cwd: server.baseDir });
     await server.call("GET", "/git/status");
     await server.call("GET", "/git/diff");
     await server.call("GET", `/git/diff?file=${encodeURIComponent("--output=/tmp/pwned-by-git")}`);

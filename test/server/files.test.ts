@@ -37,7 +37,11 @@ describe("file routes", () => {
     await writeFile(join(server.baseDir, "read.txt"), "content");
     const path = join(server.baseDir, "read.txt");
     expect((await server.call("GET", "/download?path=read.txt")).body).toEqual({ path, content_base64: base64("content") });
-    expect((await server.call("GET", `/files/download-stream?path=${path}`)).body).toEqual({ path, content_base64: base64("content"), bytes: 7 });
+    expect((await server.call("GET", `/files/download-stream?path=${path}`)).body).toEqual({
+      path,
+      content_base64: base64("content"),
+      bytes: 7,
+    });
     expect(await server.call("GET", "/download?path=nothing")).toMatchObject({ status: 404, body: { type: "FileNotFoundError" } });
     expect((await server.call("GET", "/download")).status).toBe(400);
     expect((await server.call("GET", "/download?path=.")).status).toBe(400);
@@ -60,9 +64,18 @@ describe("file routes", () => {
     await symlink(outside, join(root, "outside"));
     await symlink("/etc/passwd", join(root, "passwd"));
     const names = async (query: string) =>
-      (await server.call("GET", `/files/list?path=list${query}`)).body.entries.map(({ name, type }: { name: string; type: string }) => `${name} ${type}`);
+      (await server.call("GET", `/files/list?path=list${query}`)).body.entries.map(
+        ({ name, type }: { name: string; type: string }) => `${name} ${type}`,
+      );
     expect(await names("")).toEqual(["1 directory", "file file", "inside file"]);
-    expect(await names("&recursive=yes")).toEqual(["1 directory", "1/2 directory", "1/2/3 directory", "1/2/3/4 directory", "file file", "inside file"]);
+    expect(await names("&recursive=yes")).toEqual([
+      "1 directory",
+      "1/2 directory",
+      "1/2/3 directory",
+      "1/2/3/4 directory",
+      "file file",
+      "inside file",
+    ]);
     expect(await names("&max_entries=2")).toEqual(["1 directory", "file file"]);
     const { body } = await server.call("GET", "/files/list?path=list");
     expect(body.entries[1]).toMatchObject({ size: 5, modified: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) });
@@ -74,7 +87,12 @@ describe("file routes", () => {
   test("GET /files/stat describes what is there and what is not", async () => {
     await writeFile(join(server.baseDir, "stat"), "123", { mode: 0o640 });
     await symlink("stat", join(server.baseDir, "stat-link"));
-    expect((await server.call("GET", "/files/stat?path=stat")).body).toMatchObject({ type: "file", size: 3, permissions: "640", exists: true });
+    expect((await server.call("GET", "/files/stat?path=stat")).body).toMatchObject({
+      type: "file",
+      size: 3,
+      permissions: "640",
+      exists: true,
+    });
     expect((await server.call("GET", "/files/stat?path=stat-link")).body).toMatchObject({ type: "symlink", exists: true });
     expect((await server.call("GET", "/files/stat?path=.")).body).toMatchObject({ type: "directory", exists: true });
     expect((await server.call("GET", "/files/stat?path=none/deeper")).body).toEqual({

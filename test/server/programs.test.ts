@@ -72,7 +72,10 @@ describe("program routes", () => {
   });
 
   test("processes run in the background, are listed, signalled and remembered", async () => {
-    const started = await server.call("POST", "/process/start", { command: "sh -c 'trap \"exit 7\" TERM; echo up; sleep 60 & wait'", cwd: "/tmp" });
+    const started = await server.call("POST", "/process/start", {
+      command: "sh -c 'trap \"exit 7\" TERM; echo up; sleep 60 & wait'",
+      cwd: "/tmp",
+    });
     const { pid } = started.body;
     expect(started.body.command).toContain("trap");
     const { body } = await server.call("GET", `/process/${pid}`);
@@ -88,11 +91,18 @@ describe("program routes", () => {
 
   test("signals that are not allowed, and processes of others, are refused", async () => {
     const { pid } = (await server.call("POST", "/process/start", { command: "sleep 60" })).body;
-    for (const signal of [1, 11, 0, -1, "15", undefined]) expect((await server.call("POST", `/process/${pid}/signal`, { signal })).status).toBe(400);
+    for (const signal of [1, 11, 0, -1, "15", undefined])
+      expect((await server.call("POST", `/process/${pid}/signal`, { signal })).status).toBe(400);
     for (const own of [1, process.pid]) {
-      expect(await server.call("POST", `/process/${own}/signal`, { signal: 15 })).toMatchObject({ status: 403, body: { type: "PermissionError" } });
+      expect(await server.call("POST", `/process/${own}/signal`, { signal: 15 })).toMatchObject({
+        status: 403,
+        body: { type: "PermissionError" },
+      });
     }
-    expect(await server.call("POST", "/process/999999999/signal", { signal: 9 })).toMatchObject({ status: 404, body: { type: "NotFoundError" } });
+    expect(await server.call("POST", "/process/999999999/signal", { signal: 9 })).toMatchObject({
+      status: 404,
+      body: { type: "NotFoundError" },
+    });
     expect((await server.call("POST", "/process/abc/signal", { signal: 9 })).status).toBe(400);
     expect((await server.call("GET", "/process/-1")).status).toBe(400);
     expect((await server.call("POST", `/process/${pid}/signal`, { signal: 9 })).status).toBe(200);

@@ -1,5 +1,5 @@
-import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "./support/test-server.js";
 
@@ -38,7 +38,16 @@ describe("system routes", () => {
     try {
       expect((await server.call("POST", "/env", { vars: { TEST_B: "2", TEST_A: "1" } })).body).toEqual({ updated: ["TEST_A", "TEST_B"] });
       expect((await server.call("POST", "/shell", { command: "printenv TEST_A" })).body.stdout).toBe("1\n");
-      for (const name of ["PATH", "HOME", "USER", "SHELL", "EBX_SERVER_TOKEN", "AGENT_SANDBOX_SERVER_TOKEN", "LD_PRELOAD", "NODE_OPTIONS"]) {
+      for (const name of [
+        "PATH",
+        "HOME",
+        "USER",
+        "SHELL",
+        "EBX_SERVER_TOKEN",
+        "AGENT_SANDBOX_SERVER_TOKEN",
+        "LD_PRELOAD",
+        "NODE_OPTIONS",
+      ]) {
         const refused = await server.call("POST", "/env", { vars: { TEST_C: "3", [name]: "x" } });
         expect(refused, name).toMatchObject({ status: 403, body: { type: "PermissionError" } });
       }

@@ -54,6 +54,8 @@ export function createBrowserHandlers({ browser }: ServerServices): Pick<RouteHa
     getBrowserContent: ({ query }) => {
       const kind = oneOf(query.get("type"), "type", ["html", "text"], "html");
       return browser.use(async (page) => {
+        // What a reader sees, which is what the contract says; the text content has scripts and hidden parts too.
+        // biome-ignore lint/performance/useDomNodeTextContent: the reason stands above
         const content = kind === "html" ? await page.content() : await page.innerText("body");
         return { content: content.slice(0, MAX_CONTENT_LENGTH), url: page.url(), title: await page.title() };
       });
