@@ -47,7 +47,10 @@ export default defineConfig([
     deps: { neverBundle: [/^#/] },
   },
   // The command server is written into sandboxes, beside programs that import it; a browser driver is theirs to bring.
-  standalone("standalone", "src/server/index.ts", { outDir: "dist/server", deps: { alwaysBundle: [/^(?!node:|playwright-core$)/], onlyBundle: false } }),
+  standalone("standalone", "src/server/index.ts", {
+    outDir: "dist/server",
+    deps: { alwaysBundle: [/^(?!node:|playwright-core$)/], onlyBundle: false },
+  }),
   // The daemon is mounted alone into sandboxes, so its one file holds everything.
   standalone("daemon", "src/daemon/main.ts"),
   // The same daemon as the one script from which each machine makes a start-up snapshot for its own Node, and what makes it.
