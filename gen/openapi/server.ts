@@ -1236,6 +1236,10 @@ export interface operations {
                         permissions: string;
                         /** @description Last change of the content, ISO 8601 in UTC; empty when it does not exist. */
                         modified: string;
+                        /** @description Last time that it was read, ISO 8601 in UTC; empty when it does not exist. */
+                        accessed: string;
+                        /** @description Time of its creation, ISO 8601 in UTC; empty when it does not exist. */
+                        created: string;
                         /** @description There is something at the path. */
                         exists: boolean;
                     };
@@ -2240,7 +2244,7 @@ export interface operations {
     getGitStatus: {
         parameters: {
             query?: {
-                /** @description Directory of the repository; no part may be `..`. */
+                /** @description Directory of the repository; no part may be `..`, and it must lie in the base directory. */
                 path?: string;
             };
             header?: never;
@@ -2284,7 +2288,7 @@ export interface operations {
     getGitDiff: {
         parameters: {
             query?: {
-                /** @description Directory of the repository; no part may be `..`. */
+                /** @description Directory of the repository; no part may be `..`, and it must lie in the base directory. */
                 path?: string;
                 /** @description Show what is staged. */
                 staged?: string;

@@ -66,7 +66,7 @@ export function toWireFailure(error: unknown): WireFailure {
     return { status, body: { error: message, type, ...(reason !== undefined && { error_code: reason }) } };
   }
   if (SandboxError.isInstance(error)) {
-    const type = TYPE_OF_REASON[error.reason] ?? "ValueError";
+    const type = TYPE_OF_REASON[error.reason] ?? (error.cause instanceof TypeError ? "TypeError" : "ValueError");
     return {
       status: STATUS_OF_REASON[error.reason].http,
       body: { error: error.message, type, error_code: error.reason, ...factsOf(error) },

@@ -76,9 +76,9 @@ export function toArgumentValues(
   expected: readonly CommandArgument[],
   given: Readonly<Record<string, unknown>>,
 ): Record<string, ArgumentValue> {
-  const refuse = (argument: string, problem: string): never => {
+  const refuse = (argument: string, problem: string, cause?: unknown): never => {
     const message = `command '${commandName}': argument '${argument}' ${problem}; it takes ${describeArguments(expected)}`;
-    throw new CommandArgumentError(message, { commandName, argument, expected });
+    throw new CommandArgumentError(message, { commandName, argument, expected, cause });
   };
   for (const name of Object.keys(given)) {
     if (!expected.some((argument) => argument.name === name)) refuse(name.slice(0, 64), "is not known");
@@ -92,7 +92,7 @@ export function toArgumentValues(
       continue;
     }
     const value = toValue(type, found);
-    values.push([name, value ?? refuse(name, `must be of type ${type}, not ${excerpt(found)}`)]);
+    values.push([name, value ?? refuse(name, `must be of type ${type}, not ${excerpt(found)}`, new TypeError(`not of type ${type}`))]);
   }
   return Object.fromEntries(values);
 }

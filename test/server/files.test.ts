@@ -102,6 +102,8 @@ describe("file routes", () => {
       size: 0,
       permissions: "",
       modified: "",
+      accessed: "",
+      created: "",
       exists: false,
     });
   });

@@ -78,13 +78,16 @@ export function createFileHandlers({ files, config: { maxUploadBytes } }: Server
         size: 0,
         permissions: "",
         modified: "",
+        accessed: "",
+        created: "",
         exists: false,
       } as const;
       try {
         await using place = await files.place(wanted, { followsLast: false });
         const found = await files.stat(place);
         const permissions = (found.mode & 0o777).toString(8).padStart(3, "0");
-        const facts = { size: found.size, permissions, modified: found.mtime.toISOString(), exists: true };
+        const times = { modified: found.mtime.toISOString(), accessed: found.atime.toISOString(), created: found.birthtime.toISOString() };
+        const facts = { size: found.size, permissions, ...times, exists: true };
         return { name: posix.basename(place.path), path: place.path, type: typeOf(found), ...facts };
       } catch (error) {
         if (isMissing(error)) return nothing;

@@ -1,4 +1,3 @@
-import { posix } from "node:path";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
 import type { RouteHandlers } from "../built-in-routes.js";
 import { isYes } from "../fields.js";
@@ -18,7 +17,8 @@ const STATUS_OF_LETTER = { A: "added", D: "deleted", R: "renamed", C: "copied", 
 export function createGitHandlers({ programs, files }: ServerServices): Pick<RouteHandlers, "getGitStatus" | "getGitDiff"> {
   const git = async (request: ServerRequest, args: readonly string[]): Promise<string> => {
     const path = checked(request.query.get("path") || ".", "path");
-    const spec = { words: ["git", ...SAFE, ...args], cwd: posix.resolve(files.baseDir, path), timeoutMs: TIMEOUT_MS };
+    await using place = await files.place(path);
+    const spec = { words: ["git", ...SAFE, ...args], cwd: place.path, timeoutMs: TIMEOUT_MS };
     const end = await programs.run(spec, request.signal).catch((error: unknown) => {
       if (error instanceof InvalidArgumentError && error.message.includes("not found in PATH")) {
         throw new RouteFailure(500, "FileNotFoundError", "git is not installed", "failed_precondition");

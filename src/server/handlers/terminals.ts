@@ -31,7 +31,7 @@ export function createTerminalHandlers({
     }),
     deletePtySession: ({ params }) => {
       const id = params.id ?? "";
-      if (!terminals.close(id)) throw new RouteFailure(404, "NotFoundError", `there is no terminal '${id.slice(0, 64)}'`, "not_found");
+      if (!terminals.close(id)) throw new RouteFailure(404, "ValueError", `there is no terminal '${id.slice(0, 64)}'`, "not_found");
       return { status: "closed", session_id: id };
     },
   };
