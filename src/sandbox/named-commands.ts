@@ -1,5 +1,5 @@
 import { InvalidArgumentError, ProtocolError } from "../errors/error-classes.js";
-import { CommandNotFoundError, toUnknownCommand } from "../errors/named-command-errors.js";
+import { CommandArgumentError, CommandNotFoundError, toUnknownCommand } from "../errors/named-command-errors.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import type { NamedCommandClient, ServerTarget } from "../protocol/named-command-client.js";
 import { isNoServer } from "../protocol/named-command-errors.js";
@@ -110,6 +110,7 @@ export class NamedCommands {
       const facts = { operation: "sandbox.run", ...(SandboxError.isInstance(error) && error.sandboxId && { sandboxId: error.sandboxId }) };
       if (error instanceof CommandNotFoundError) throw toUnknownCommand(name, [...new Set([...names, ...error.available])], facts);
       if (isNoServer(error) && names.length > 0) throw toUnknownCommand(name, names, { ...facts, cause: error });
+      if (isRefusedArgument(error)) throw await this.#withExpected(name, error, target, signal);
       throw error;
     } finally {
       await steps.return(undefined);
@@ -150,6 +151,29 @@ export class NamedCommands {
   async serverEnvs(): Promise<Record<string, string>> {
     const token = await this.#parts.server.token();
     return token === undefined ? {} : { [TOKEN_VARIABLE]: token };
+  }
+
+  /** Servers that do not say in their refusal what a command takes do so in their list. */
+  async #withExpected(
+    name: string,
+    error: InvalidArgumentError,
+    target: ServerTarget,
+    signal: AbortSignal | undefined,
+  ): Promise<SandboxError> {
+    const listed = await this.#parts.server.list(target, { signal }).catch(() => []);
+    const found = listed.find((command) => command.name === name);
+    if (found === undefined) return error;
+    const argument = /'([^']*)'/.exec(error.message)?.[1] ?? "";
+    const { operation = "sandbox.run", sandboxId, statusCode } = error;
+    const facts = {
+      operation,
+      ...(sandboxId && { sandboxId }),
+      ...(statusCode && { statusCode }),
+      commandName: name,
+      argument,
+      cause: error,
+    };
+    return new CommandArgumentError(error.message, { ...facts, expected: found.args });
   }
 
   async #runCustom(command: CustomCommand, args: Readonly<Record<string, unknown>>, options: NamedRunOptions): Promise<unknown> {
@@ -194,6 +218,10 @@ export class NamedCommands {
       throw new ProtocolError(`the custom commands of the sandbox cannot be understood: ${said}`, { operation: "sandbox.run", cause });
     }
   }
+}
+
+function isRefusedArgument(error: unknown): error is InvalidArgumentError {
+  return error instanceof InvalidArgumentError && !(error instanceof CommandArgumentError) && error.statusCode === 400;
 }
 
 function toTarget({ port = DEFAULT_PORT, serverToken }: CommandServerOptions): ServerTarget {

@@ -173,8 +173,20 @@ describe("other command servers", () => {
     expect(await result.named.run("hello", { name: "Ada" })).toBe("Hello, Ada!");
     await using unknown = await openGuest(json(404, { error: "Unknown command 'helo'; available: count, hello", type: "ValueError" }));
     await expect(unknown.named.run("helo")).rejects.toMatchObject({ name: "CommandNotFoundError", available: ["count", "hello"] });
-    await using bad = await openGuest(json(400, { error: "Missing required argument 'name'", type: "ValueError" }));
-    await expect(bad.named.run("hello")).rejects.toMatchObject({ reason: "invalid_argument", message: expect.stringContaining("'name'") });
+    await using bad = await openGuest((req, res) =>
+      req.method === "GET"
+        ? json(200, { commands: [{ name: "hello", args: [{ name: "name", type: "string", required: true }] }] })(req, res)
+        : json(400, { error: "Missing required argument 'name'", type: "ValueError" })(req, res),
+    );
+    await expect(bad.named.run("hello")).rejects.toMatchObject({
+      name: "CommandArgumentError",
+      argument: "name",
+      expected: [{ type: "string" }],
+    });
+    await expect(bad.named.run("other")).rejects.toMatchObject({
+      name: "InvalidArgumentError",
+      message: expect.stringContaining("'name'"),
+    });
     await using failed = await openGuest(json(500, { error: "division by zero", type: "ZeroDivisionError" }));
     await expect(failed.named.run("hello")).rejects.toMatchObject({ name: "NamedCommandError", errorType: "ZeroDivisionError" });
     await using closed = await openGuest(json(401, { error: "unauthorized", type: "AuthError" }));

@@ -16,7 +16,7 @@ const hasChromium = (() => {
   }
 })();
 
-// `.ci/run` installs one, so there it is an error when there is none.
+// `make test` installs one; with CI set it is an error when there is none.
 const suite = hasChromium || process.env.CI ? describe : describe.skip;
 suite(`browser routes${hasChromium ? "" : " (skipped: no Chromium is installed; apt-get install chromium)"}`, () => {
   let server: TestServer;

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -133,6 +133,30 @@ describeOnPlatform("named commands in a sandbox", (platform) => {
     await expect(startCommandServer(bare, broken)).rejects.toThrow(/ended with exit (code|status) 1 before it answered: .*cannot begin/s);
     await bare.kill();
     await expect(bare.run("hello")).rejects.toMatchObject({ reason: "sandbox_gone" });
+  });
+
+  it("come from a program of several files too, on another port", async () => {
+    const project = await mkdtemp(join(tmpdir(), "command-project-"));
+    try {
+      await mkdir(join(project, "src"));
+      await writeFile(join(project, "src/words.ts"), 'export const word: string = "from another file";');
+      await writeFile(
+        join(project, "src/main.ts"),
+        `import { command, startServer } from "@agent-sandbox/sdk/server";
+         import { word } from "./words.ts";
+         await startServer({ word: command({ run: () => word }) }, { port: 9100, ptyPort: 9101 });`,
+      );
+      await mkdir(join(project, "node_modules"));
+      await writeFile(join(project, "node_modules/large"), "not sent");
+      const options = { directory: project, remoteDirectory: "/home/user/project", port: 9100 };
+      const server = await startCommandServer(sandbox, join(project, "src/main.ts"), options);
+      expect(await sandbox.run("word", {}, { port: 9100 })).toBe("from another file");
+      expect(await sandbox.files.exists("/home/user/project/node_modules/large")).toBe(false);
+      await server.kill();
+      await expect.poll(() => sandbox.named().isServing({ port: 9100 })).toBe(false);
+    } finally {
+      await rm(project, { recursive: true });
+    }
   });
 
   describe("of template.yaml", () => {

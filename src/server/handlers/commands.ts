@@ -13,6 +13,8 @@ export function createCommandHandlers({ commands }: ServerServices): Pick<RouteH
       for (;;) {
         const step = await steps.next();
         if (step.done) return { result: toJson(step.value) };
+        // Nobody waits for the rest.
+        if (request.signal.aborted) await steps.return(undefined);
       }
     },
   };
