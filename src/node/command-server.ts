@@ -52,7 +52,8 @@ const KEPT_OUTPUT_LENGTH = 2_000;
  * Run a program that calls `startServer` inside a sandbox, and resolve when it answers. `@agent-sandbox/sdk/server` is sent along, so the
  * program may import it and nothing has to be installed.
  *
- * The server answers only those who may use the sandbox. It goes on when this process ends; `kill()` of the result ends it.
+ * The server answers only those who may use the sandbox. It goes on when this process ends; `kill()` of the result ends it, and
+ * `commands.connect(pid)` follows what it writes.
  *
  * @param program local file, TypeScript or JavaScript
  * @throws {@link FailedPreconditionError} the program ended, with what it said, or this package is not built; {@link FileNotFoundError} there is no
@@ -93,6 +94,8 @@ export async function startCommandServer(
       ended,
       untilServing(sandbox, { port, readyTimeoutMs, signal: AbortSignal.any([ready.signal, ...(signal ? [signal] : [])]) }),
     ]);
+    // A stream that is followed would keep this process alive as long as the server.
+    await server.disconnect();
     return server;
   } catch (error) {
     await server.kill().catch(() => {});

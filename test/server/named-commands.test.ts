@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
 import {
   CommandArgumentError,
   CommandExitError,
@@ -120,7 +121,22 @@ describeOnPlatform("named commands in a sandbox", (platform) => {
     expect(await get("/ports")).toMatchObject({ listening: expect.arrayContaining([expect.objectContaining({ port: 9000 })]) });
     expect(await get("/capabilities")).toMatchObject({ groups: { dev_tools: false, browser: false, process: true } });
     const opened = await fetch(`${platform.sandboxUrl}/pty/sessions`, { method: "POST", headers, body: "{}" });
-    expect(await opened.json()).toMatchObject({ ws_url: expect.stringMatching(/^ws:\/\/localhost:9001\/pty\?session_id=/) });
+    const { ws_url: socketUrl } = (await opened.json()) as { ws_url: string };
+    expect(socketUrl).toMatch(/^ws:\/\/localhost:9001\/pty\?session_id=/);
+    const { pathname, search } = new URL(socketUrl);
+    const socket = new WebSocket(`${platform.sandboxUrl.replace("http", "ws")}${pathname}${search}`, {
+      headers: { ...headers, "e2b-sandbox-port": "9001" },
+    });
+    const shown = await new Promise<string>((resolve) => {
+      let output = "";
+      socket.on("message", (data) => {
+        const message = JSON.parse(String(data)) as { type: string; event?: string; data?: string };
+        if (message.event === "started") socket.send(JSON.stringify({ type: "input", data: "id -un; exit\n" }));
+        if (message.event === "exited") resolve(output);
+        output += message.data ?? "";
+      });
+    });
+    expect(shown).toMatch(/^user\r$/m);
   });
 
   it("say so when nothing serves them, or when the program ends before it answers", async () => {
