@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { FailedPreconditionError, FileNotFoundError, TimeoutError } from "../errors/error-classes.js";
 import type { CommandHandle } from "../sandbox/command-handle.js";
 import type { Commands } from "../sandbox/commands.js";
 import type { Files } from "../sandbox/files.js";
 import type { NamedCommands } from "../sandbox/named-commands.js";
+import { pause } from "../shared/pause.js";
 import { quoteShellWord } from "../shared/shell-quote.js";
 import { VERSION } from "../shared/version.js";
 import { type SandboxWithFiles, uploadDir } from "./directory-transfer.js";
@@ -56,7 +56,7 @@ const KEPT_OUTPUT_LENGTH = 2_000;
  * `commands.connect(pid)` follows what it writes.
  *
  * @param program local file, TypeScript or JavaScript
- * @throws {@link FailedPreconditionError} the program ended, with what it said, or this package is not built; {@link FileNotFoundError} there is no
+ * @throws {@link FailedPreconditionError} the program ended, with what it said, a server has the port already, or this package is not built; {@link FileNotFoundError} there is no
  * such program; {@link TimeoutError} it did not answer in time, and was killed.
  */
 export async function startCommandServer(
@@ -66,7 +66,7 @@ export async function startCommandServer(
 ): Promise<CommandHandle> {
   const { port, signal, user, envs, remoteDirectory = DEFAULT_DIRECTORY, readyTimeoutMs = DEFAULT_READY_MS } = options;
   const file = path.resolve(typeof program === "string" ? program : fileURLToPath(program));
-  const entry = await sendProgram(sandbox, file, remoteDirectory, options);
+  const entry = await whileFree(sandbox, port, () => sendProgram(sandbox, file, remoteDirectory, options));
   let output = "";
   const keep = (text: string) => {
     output = (output + text).slice(-KEPT_OUTPUT_LENGTH);
@@ -103,6 +103,33 @@ export async function startCommandServer(
   } finally {
     ready.abort();
   }
+}
+
+/**
+ * Do something, and fail when a server answers on the port meanwhile: it would be taken for the one that is started then. A server answers in
+ * milliseconds, and that nothing listens is known much later, so it is not waited for.
+ */
+async function whileFree<T>(sandbox: SandboxWithCommands, port: number | undefined, action: () => Promise<T>): Promise<T> {
+  const probe = new AbortController();
+  let isTaken = false;
+  sandbox
+    .named()
+    .isServing({ port, signal: probe.signal })
+    .then(
+      (isServing) => {
+        isTaken = isServing;
+      },
+      () => {},
+    );
+  try {
+    const result = await action();
+    if (!isTaken) return result;
+  } finally {
+    probe.abort();
+  }
+  throw new FailedPreconditionError(
+    `a server answers on port ${port ?? 9000} of the sandbox already: end it first, or choose another port`,
+  );
 }
 
 /** Send the program and the package that it imports; gives the path of the program inside. */
@@ -156,6 +183,6 @@ async function untilServing(
     if (Date.now() + pauseMs > endsAtMs) {
       throw new TimeoutError(`the command server did not answer within readyTimeoutMs (${readyTimeoutMs} ms)`, { timeout: "request" });
     }
-    await delay(pauseMs, undefined, { signal });
+    await pause(pauseMs, signal);
   }
 }

@@ -180,7 +180,10 @@ describe("custom commands of template.yaml", () => {
     const directory = await mkdtemp(join(tmpdir(), "custom-commands-"));
     const file = join(directory, "commands.json");
     await writeFile(file, JSON.stringify({ custom_commands: customCommands }));
-    const server = await startTestServer(commands, { customCommandsFile: file });
+    const server = await startTestServer(commands, { customCommandsFile: file }).catch(async (error: unknown) => {
+      await rm(directory, { recursive: true });
+      throw error;
+    });
     return {
       ...server,
       [Symbol.asyncDispose]: async () => {

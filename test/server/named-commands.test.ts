@@ -139,6 +139,21 @@ describeOnPlatform("named commands in a sandbox", (platform) => {
     expect(shown).toMatch(/^user\r$/m);
   });
 
+  it("are not started twice on one port, and a start can be given up", async () => {
+    await expect(startCommandServer(sandbox, program)).rejects.toThrow("a server answers on port 9000 of the sandbox already");
+    const silent = join(directory, "silent.ts");
+    await writeFile(silent, "setInterval(() => {}, 1000);");
+    const options = { port: 9200, remoteDirectory: "/home/user/silent" };
+    await expect(startCommandServer(sandbox, silent, { ...options, readyTimeoutMs: 600 })).rejects.toMatchObject({ reason: "timeout" });
+    const reason = new Error("enough");
+    const giveUp = new AbortController();
+    const started = startCommandServer(sandbox, silent, { ...options, signal: giveUp.signal });
+    await expect.poll(async () => (await sandbox.commands.list()).some(({ args }) => args.join().includes("silent.ts"))).toBe(true);
+    giveUp.abort(reason);
+    await expect(started).rejects.toBe(reason);
+    await expect.poll(async () => (await sandbox.commands.list()).some(({ args }) => args.join().includes("silent.ts"))).toBe(false);
+  });
+
   it("say so when nothing serves them, or when the program ends before it answers", async () => {
     await using bare = await Sandbox.create({ ...at, timeoutMs: 60_000 });
     await expect(bare.run("hello", { name: "Ada" })).rejects.toThrow(FailedPreconditionError);

@@ -35,7 +35,12 @@ for (const [name, { method, path }] of Object.entries(ROUTE_PLACES)) routes.add(
 
 export async function startTestServer(commands: CommandSet = {}, options: ServerOptions = {}): Promise<TestServer> {
   const baseDir = await mkdtemp(join(tmpdir(), "command-server-"));
-  const server = await startServer(commands, { port: 0, ptyPort: 0, host: "127.0.0.1", baseDir, ...options });
+  const server = await startServer(commands, { port: 0, ptyPort: 0, host: "127.0.0.1", baseDir, ...options }).catch(
+    async (error: unknown) => {
+      await rm(baseDir, { recursive: true });
+      throw error;
+    },
+  );
   const url = `http://127.0.0.1:${server.port}`;
   return {
     server,
