@@ -36,6 +36,7 @@ check: $(BUILT) ## Contract, generated code, style, types, layers, unused code, 
 	$(RUN) publint --strict
 
 test: setup ## Prepare this machine, then run all tests
+	@scripts/test-packages.sh
 	$(AS_ROOT) vitest run --reporter=default --reporter=json --outputFile.json=node_modules/.cache/test-results.json
 
 conformance: setup ## Drive the platform with clients that are not ours

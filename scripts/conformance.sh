@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Drive our platform with clients that are not ours, unmodified.
-# Usage: scripts/conformance.sh [--install-only] [suite ...], suites: e2b-js e2b-python. All of them when none is named. Needs `npm run build` and `abx setup`.
+# Usage: scripts/conformance.sh [--install-only] [suite ...], suites: e2b-js e2b-python server-python. All of them when none is named. Needs `npm run build` and `abx setup`.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 PATH="$("$root/scripts/toolchain.sh"):$PATH" || exit 1
@@ -12,8 +12,9 @@ prepare_e2b-js() {
 }
 run_e2b-js() { node with-platform.mjs node e2b-js/run.mjs; }
 
-prepare_e2b-python() (
-  cd e2b-python || exit 1
+# A virtual environment with what the suite's requirements.txt names.
+prepare_python() (
+  cd "$1" || exit 1
   cmp -s requirements.txt .venv/.installed-requirements && exit 0
   rm -rf .venv
   python3 -m venv .venv 2>/dev/null || {
@@ -24,12 +25,16 @@ prepare_e2b-python() (
   .venv/bin/pip install --quiet --disable-pip-version-check --no-input --only-binary :all: --requirement requirements.txt &&
     cp requirements.txt .venv/.installed-requirements
 )
+prepare_e2b-python() { prepare_python e2b-python; }
 run_e2b-python() { PYTHONDONTWRITEBYTECODE=1 node with-platform.mjs e2b-python/.venv/bin/python e2b-python/run.py; }
+
+prepare_server-python() { prepare_python server-python; }
+run_server-python() { PYTHONDONTWRITEBYTECODE=1 node server-python/run.mjs; }
 
 failed=0
 install_only=
 [ "${1:-}" != --install-only ] || { install_only=1; shift; }
-[ $# -gt 0 ] || set -- e2b-js e2b-python
+[ $# -gt 0 ] || set -- e2b-js e2b-python server-python
 for suite in "$@"; do
   if ! "prepare_$suite"; then
     echo "conformance $suite: the client could not be installed" >&2

@@ -19,6 +19,7 @@ export {
   TimeoutError,
   UnimplementedError,
 } from "./errors/error-classes.js";
+export { CommandArgumentError, CommandNotFoundError, NamedCommandError } from "./errors/named-command-errors.js";
 export { ERROR_REASONS, type ErrorReason } from "./errors/reason.js";
 export { SandboxError, type SandboxErrorOptions } from "./errors/sandbox-error.js";
 export type { ByteRange } from "./protocol/byte-range.js";
@@ -86,6 +87,15 @@ export {
   type WatchOptions,
 } from "./sandbox/files.js";
 export type { SandboxLifecycleOptions, SandboxOnResume } from "./sandbox/lifecycle-options.js";
+export {
+  type CommandInfo,
+  type CommandListOptions,
+  type CommandServerOptions,
+  NamedCommands,
+  type NamedRunArguments,
+  type NamedRunOptions,
+  type TypedCommands,
+} from "./sandbox/named-commands.js";
 export { ALL_TRAFFIC, Network, type NetworkLogOptions } from "./sandbox/network.js";
 export type { SandboxParts } from "./sandbox/open-sandbox.js";
 export { Paginator } from "./sandbox/paginator.js";
@@ -121,5 +131,8 @@ export type { CopyItem, FinishedTemplate, TemplateBuilder, TemplateOptions } fro
 export type { CopyOptions } from "./sandbox/template/template-step.js";
 export { Volume, type VolumeListOptions, type VolumeReadOptions } from "./sandbox/volume.js";
 export { type WatchCallback, type WatchExitCallback, WatchHandle } from "./sandbox/watch-handle.js";
+export type { CommandArgument } from "./shared/command-arguments.js";
+export type { CommandSet } from "./shared/command-definition.js";
+export type { CustomCommandSpec } from "./shared/custom-commands.js";
 export type { ConnectionOptions, Encoding, PlatformKind, RequestOptions } from "./transport/config.js";
 export type { LogFacts, Logger } from "./transport/logger.js";

@@ -11,6 +11,7 @@ import { type ArchiveClient, createHttpArchives } from "./archive-client.js";
 import { createFilesystemClient, type FilesystemClient } from "./filesystem-client.js";
 import { createLifecycleClient, type LifecycleClient } from "./lifecycle-client.js";
 import type { SandboxAccess } from "./lifecycle-types.js";
+import { createNamedCommandClient, type NamedCommandClient } from "./named-command-client.js";
 import { createNetworkClient, type NetworkClient } from "./network-client.js";
 import { createProcessArchives } from "./process-archives.js";
 import { createProcessClient, type ProcessClient } from "./process-client.js";
@@ -107,6 +108,8 @@ export interface DaemonClients {
   readonly filesystem: FilesystemClient;
   readonly transfer: FileTransfer;
   readonly archives: ArchiveClient;
+  /** The command server, on another port of the same sandbox. */
+  readonly commandServer: NamedCommandClient;
   /** Whether it answers; false when the edge knows no such running sandbox. */
   isHealthy(options: RequestOptions): Promise<boolean>;
 }
@@ -139,7 +142,27 @@ export function openDaemon(config: Config, access: SandboxAccess, pool: Connecti
     transfer: createFileTransfer(http, access.envdVersion),
     // Only our daemon says that it is binary, and only it has endpoints for archives.
     archives: access.isBinary ? createHttpArchives(http) : createProcessArchives(processes, filesystem, access.envdVersion),
+    commandServer: createNamedCommandClient({
+      ...shared,
+      accessToken: access.accessToken,
+      toPort: (port) => toPort(port, config, access),
+      probeHealth: () => http.probeHealth(),
+    }),
     isHealthy: (options) => http.isHealthy(options),
+  };
+}
+
+/** How a port of a sandbox is reached. What listens there belongs to the guest, so it gets no token of the platform. */
+function toPort(port: number, config: Config, access: SandboxAccess) {
+  return {
+    baseUrl: config.sandboxUrl ?? `https://${toHost(port, access.sandboxId, access.domain ?? config.domain)}`,
+    headers: {
+      "user-agent": `agent-sandbox-js/${VERSION}`,
+      "e2b-sandbox-id": access.sandboxId,
+      "e2b-sandbox-port": String(port),
+      // For the edge, which keeps it to itself.
+      ...(access.trafficAccessToken !== undefined && { "e2b-traffic-access-token": access.trafficAccessToken }),
+    },
   };
 }
 

@@ -5,6 +5,7 @@ import type { SandboxIsolation } from "../protocol/isolation-types.js";
 import type { ConnectSpec, NewSandboxSpec, SandboxInfo, SandboxQuery } from "../protocol/lifecycle-types.js";
 import type { NetworkLogEntry, NetworkUpdate, SandboxNetwork } from "../protocol/network-client.js";
 import { DAEMON_PORT, toHost } from "../protocol/platform.js";
+import type { CommandSet } from "../shared/command-definition.js";
 import { signFileUrl } from "../shared/signed-url.js";
 import { assertText } from "../shared/text-check.js";
 import { type ConnectionOptions, type RequestOptions, resolveConfig } from "../transport/config.js";
@@ -12,6 +13,7 @@ import type { Commands } from "./commands.js";
 import { assertIsolated, type SandboxBoundaryOptions, toBoundarySpec } from "./create-isolated.js";
 import type { Files } from "./files.js";
 import { type SandboxLifecycleOptions, type SandboxOnResume, toPolicy, toWantsMemory } from "./lifecycle-options.js";
+import type { CommandInfo, CommandListOptions, NamedRunOptions, TypedCommands } from "./named-commands.js";
 import type { Network, NetworkLogOptions } from "./network.js";
 import { openNetwork, openPlatform, openSandboxParts, type SandboxParts } from "./open-sandbox.js";
 import { checkEnvs, checkLifeMs, checkSandboxId, checkUser, pickRequest } from "./options.js";
@@ -277,6 +279,21 @@ export class Sandbox extends SandboxStates {
   /** The same as `network.update`, by its E2B-shaped name. */
   async updateNetwork(rules: NetworkUpdate, options: RequestOptions = {}): Promise<void> {
     await this.network.update(rules, options);
+  }
+
+  /** Run a named command; see `run` of {@link NamedCommands}. For lines of a shell there is `commands.run`. */
+  run(name: string, args?: Readonly<Record<string, unknown>>, options?: NamedRunOptions): Promise<unknown> {
+    return this.#parts.named.run(name, args, options);
+  }
+
+  /** List the named commands; see `list` of {@link NamedCommands}. */
+  listCommands(options?: CommandListOptions): Promise<CommandInfo[]> {
+    return this.#parts.named.list(options);
+  }
+
+  /** The named commands, with the types of `typeof commands` of the server that runs in the sandbox. */
+  named<C extends CommandSet>(): TypedCommands<C> {
+    return this.#parts.named as unknown as TypedCommands<C>; // the caller's word; arguments are checked where the command runs
   }
 
   /** Describe the sandbox as it is now. */
