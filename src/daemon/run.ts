@@ -37,10 +37,6 @@ export function run(): void {
   }
   process.umask(0o022);
   useLightHeaders();
-  // The sandbox ends with the daemon, so one failed request must not end the daemon.
-  process.on("uncaughtException", (error) => console.error("uncaught error in the daemon:", error));
-  process.on("unhandledRejection", (error) => console.error("unhandled rejection in the daemon:", error));
-
   const isPublic = listener.kind === "port";
   const daemon = createDaemon({
     guardTunnels: isPublic,
@@ -48,6 +44,10 @@ export function run(): void {
     // A descriptor comes from a platform that gives the sandbox no network; with other listeners it has one of its own.
     ...(listener.kind === "fd" ? { egress: EGRESS } : {}),
   });
+  // The sandbox ends with the daemon, so one failed request must not end the daemon.
+  const { complaints } = daemon.state;
+  process.on("uncaughtException", (error) => complaints.add("uncaught error in the daemon", error));
+  process.on("unhandledRejection", (error) => complaints.add("unhandled rejection in the daemon", error));
   daemon.server.once("error", (error) => {
     console.error(`the daemon cannot listen: ${error.message}`);
     process.exit(1);

@@ -4,6 +4,7 @@ import { Filesystem } from "../../gen/proto/filesystem/filesystem_pb.js";
 import { Process } from "../../gen/proto/process/process_pb.js";
 import { STREAM_BUFFER_BYTES } from "../shared/stream-buffer.js";
 import { assertAccess, isOpenRoute } from "./auth.js";
+import { COMPLAINTS_TARGET } from "./complaints.js";
 import { allowAnyOrigin, answerPreflight } from "./cors.js";
 import { DaemonState, type DaemonStateOptions } from "./daemon-state.js";
 import { EGRESS_TARGET } from "./egress/egress.js";
@@ -113,6 +114,10 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
         return;
       }
     }
+    if (req.url === COMPLAINTS_TARGET) {
+      state.complaints.follow(socket);
+      return;
+    }
     if (req.url === EGRESS_TARGET && state.egress !== undefined) {
       state.egress.addChannel(socket);
       return;
@@ -132,6 +137,7 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
     processes,
     close: async () => {
       state.egress?.close();
+      state.complaints.close();
       terminals.close();
       await processes.close();
       await new Promise<void>((resolve) => {
