@@ -1,8 +1,9 @@
 import { defineConfig, type UserConfig } from "tsdown";
 
-/** Output path without extension → source file. The first seven are names that package.json's `exports` and `imports` promise. */
+/** Output path without extension → source file. The first eight are names that package.json's `exports` and `imports` promise. */
 const ENTRIES: Record<string, string> = {
   index: "src/index.ts",
+  "code-interpreter": "src/code-interpreter.ts",
   "node/index": "src/node/index.ts",
   "node/local-platform": "src/node/local-platform.ts",
   "transport/runtime-node": "src/transport/runtime-node.ts",
@@ -13,7 +14,7 @@ const ENTRIES: Record<string, string> = {
   "cli/abx": "src/cli/abx.ts",
   "control/runtime-helper": "src/control/drivers/oci/runtime-helper.ts",
 };
-const TYPED_ENTRIES = { index: "src/index.ts", "node/index": "src/node/index.ts" };
+const TYPED_ENTRIES = { index: "src/index.ts", "code-interpreter": "src/code-interpreter.ts", "node/index": "src/node/index.ts" };
 
 const shared = {
   format: "esm",
@@ -50,6 +51,12 @@ export default defineConfig([
   // The same daemon as the one script from which each machine makes a start-up snapshot for its own Node, and what makes it.
   standalone("snapshot", "src/daemon/snapshot.ts", "cjs"),
   standalone("build-snapshot", "src/daemon/build-snapshot.ts", "cjs"),
+  // Beside the daemon, what runs Jupyter kernels: programs of the sandbox's own Python, and the one that runs cells in Node.
+  {
+    ...standalone("node-kernel", "src/daemon/code/kernels/node/node-kernel.ts", "esm"),
+    outDir: "dist/daemon/kernels",
+    copy: [{ from: "src/daemon/code/kernels/*.py", to: "dist/daemon/kernels" }],
+  },
 ]);
 
 function standalone(name: string, entry: string, format: "esm" | "cjs"): UserConfig {

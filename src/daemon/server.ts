@@ -3,6 +3,7 @@ import { ProcessService } from "../../gen/proto/agentsandbox/process/v1/process_
 import { Filesystem } from "../../gen/proto/filesystem/filesystem_pb.js";
 import { Process } from "../../gen/proto/process/process_pb.js";
 import { assertAccess, isOpenRoute } from "./auth.js";
+import { CODE_PORT, CodeEndpoint } from "./code/code-endpoint.js";
 import { allowAnyOrigin, answerPreflight } from "./cors.js";
 import { DaemonState, type DaemonStateOptions } from "./daemon-state.js";
 import { EGRESS_TARGET } from "./egress/egress.js";
@@ -35,6 +36,8 @@ export interface DaemonOptions extends DaemonStateOptions {
   readonly idleConnectionMs?: number;
   /** Tunnels need the access token too: set it where others than the edge can reach the listener. @defaultValue false */
   readonly guardTunnels?: boolean;
+  /** Run code in the Jupyter kernels of the sandbox, and start the first one ahead. @defaultValue false */
+  readonly hasKernels?: boolean;
 }
 
 /** A daemon that is ready to listen. */
@@ -43,6 +46,8 @@ export interface Daemon {
   readonly server: Server;
   readonly state: DaemonState;
   readonly processes: ProcessRegistry;
+  /** Port 49999; `undefined` where the daemon runs no code. */
+  readonly code: CodeEndpoint | undefined;
   /** Stop listening, cut all connections and kill all processes. */
   close(): Promise<void>;
 }
@@ -66,6 +71,7 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
     binaryStreams: createResumableStreams(processes, state),
   });
   const terminals = new TerminalEndpoint(processes, state);
+  const code = options.hasKernels ? new CodeEndpoint(state) : undefined;
   const routes = createRoutes(state, files, terminals);
 
   const dispatch = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
@@ -113,6 +119,10 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
       state.egress.addChannel(socket);
       return;
     }
+    if (code !== undefined && req.url?.endsWith(`:${CODE_PORT}`) && code.isAvailable) {
+      code.serve(socket, head);
+      return;
+    }
     void openTunnel(req.url ?? "", socket, head);
   });
   server.on("upgrade", (req, socket, head) => void terminals.handleUpgrade(req, socket, head));
@@ -120,13 +130,18 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
     if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     else socket.destroy();
   });
-  server.once("listening", () => processes.warmUp());
+  server.once("listening", () => {
+    processes.warmUp();
+    code?.warmUp();
+  });
 
   return {
     server,
     state,
     processes,
+    code,
     close: async () => {
+      code?.close();
       state.egress?.close();
       terminals.close();
       await processes.close();

@@ -1,13 +1,14 @@
 import { openHttpClient, openWebSockets } from "#runtime";
 import { VERSION } from "../shared/version.js";
 import type { Config, RequestOptions } from "../transport/config.js";
-import { DaemonHttp } from "../transport/daemon-http.js";
+import { DaemonHttp, type DaemonHttpOptions } from "../transport/daemon-http.js";
 import type { HttpClient } from "../transport/http.js";
 import { createFetchClient } from "../transport/http-fetch.js";
 import { toSafeLogger } from "../transport/logger.js";
 import { createRestClient, type RestClient } from "../transport/rest.js";
 import { createRpcClient, type RpcClient } from "../transport/rpc.js";
 import { type ArchiveClient, createHttpArchives } from "./archive-client.js";
+import { CODE_PORT, type CodeClient, createCodeClient } from "./code-client.js";
 import { createFilesystemClient, type FilesystemClient } from "./filesystem-client.js";
 import { createLifecycleClient, type LifecycleClient } from "./lifecycle-client.js";
 import type { SandboxAccess } from "./lifecycle-types.js";
@@ -107,6 +108,7 @@ export interface DaemonClients {
   readonly filesystem: FilesystemClient;
   readonly transfer: FileTransfer;
   readonly archives: ArchiveClient;
+  readonly code: CodeClient;
   /** Whether it answers; false when the edge knows no such running sandbox. */
   isHealthy(options: RequestOptions): Promise<boolean>;
 }
@@ -139,8 +141,26 @@ export function openDaemon(config: Config, access: SandboxAccess, pool: Connecti
     transfer: createFileTransfer(http, access.envdVersion),
     // Only our daemon says that it is binary, and only it has endpoints for archives.
     archives: access.isBinary ? createHttpArchives(http) : createProcessArchives(processes, filesystem, access.envdVersion),
+    code: createCodeClient(
+      openCodeHttp(config, access, shared, () => http.probeHealth()),
+      access.sandboxId,
+    ),
     isHealthy: (options) => http.isHealthy(options),
   };
+}
+
+/** The code interpreter listens on a port of its own, which may need the token of private ports. */
+function openCodeHttp(config: Config, access: SandboxAccess, shared: DaemonHttpOptions, probe: DaemonHttpOptions["probe"]): DaemonHttp {
+  return new DaemonHttp({
+    ...shared,
+    baseUrl: config.sandboxUrl ?? `https://${toHost(CODE_PORT, access.sandboxId, access.domain ?? config.domain)}`,
+    headers: {
+      ...shared.headers,
+      "e2b-sandbox-port": String(CODE_PORT),
+      ...(access.trafficAccessToken !== undefined && { "e2b-traffic-access-token": access.trafficAccessToken }),
+    },
+    probe,
+  });
 }
 
 function openProcesses(rpc: RpcClient, access: SandboxAccess, retries: number): ProcessClient {

@@ -18,6 +18,7 @@ import type { StateClient } from "../protocol/state-client.js";
 import type { TemplateClient } from "../protocol/template-client.js";
 import type { VolumeClient } from "../protocol/volume-client.js";
 import { type Config, type ConnectionOptions, type RequestOptions, resolveConfig } from "../transport/config.js";
+import { Code } from "./code/code.js";
 import { Commands } from "./commands.js";
 import { Files } from "./files.js";
 import { Network } from "./network.js";
@@ -39,6 +40,7 @@ export interface SandboxParts {
   readonly commands: Commands;
   readonly pty: Pty;
   readonly network: Network;
+  readonly code: Code;
   /** Whether the daemon answers; false when the edge knows no such running sandbox. */
   isHealthy(options: RequestOptions): Promise<boolean>;
 }
@@ -79,7 +81,7 @@ export async function openVolumes(options: ConnectionOptions): Promise<VolumeCli
 
 /** Build the namespaces of one sandbox. The only place where the layers are put together. */
 export function openSandboxParts(platform: Platform, access: SandboxAccess): SandboxParts {
-  const { processes, terminals, filesystem, transfer, archives, isHealthy } = openDaemon(platform.config, access, pool);
+  const { processes, terminals, filesystem, transfer, archives, code, isHealthy } = openDaemon(platform.config, access, pool);
   return {
     platform,
     access,
@@ -87,6 +89,7 @@ export function openSandboxParts(platform: Platform, access: SandboxAccess): San
     commands: new Commands(processes, access.envdVersion),
     pty: new Pty({ processes, terminals }),
     network: new Network(openNetworkClient(platform.config, pool), access.sandboxId),
+    code: new Code(code),
     isHealthy,
   };
 }

@@ -49,7 +49,11 @@ const LOCK_NAME = ".build.lock";
 const run = promisify(execFile);
 
 /** The build that is there, when it is what this version of the product would build. */
-export function findCurrent({ alias, packages, finish }: SystemTemplate, store: TemplateStore, idRange: IdRange): ResolvedTemplate | undefined {
+export function findCurrent(
+  { alias, packages, finish }: SystemTemplate,
+  store: TemplateStore,
+  idRange: IdRange,
+): ResolvedTemplate | undefined {
   const { fingerprint } = createBaseRecipe("", readDebianSources(), "", packages, finish);
   return store.list().find((build) => build.aliases.includes(alias) && build.recipe === fingerprint && build.hostIdBase === idRange.base);
 }
