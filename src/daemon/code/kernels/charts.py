@@ -4,6 +4,8 @@ import re
 
 UNIT = re.compile(r"[ ]\((.*?)\)|\[(.*?)\]")
 DIGITS = 8
+# matplotlib computes angles with single precision.
+ANGLE_DIGITS = 6
 
 
 def chart_of(figure):
@@ -117,8 +119,8 @@ def _number(value):
     return value if isinstance(value, (int, str)) else float(value)
 
 
-def _rounded(value):
-    return float(f"{float(value):.{DIGITS}g}")
+def _rounded(value, digits=DIGITS):
+    return float(f"{float(value):.{digits}g}")
 
 
 def _name(label, word):
@@ -147,7 +149,10 @@ def _scatter(axes, collections):
 
 
 def _pie(wedges):
-    return [{"label": each.get_label(), "angle": _rounded(abs(each.theta2 - each.theta1)), "radius": _rounded(each.r)} for each in wedges]
+    return [
+        {"label": each.get_label(), "angle": _rounded(abs(each.theta2 - each.theta1), ANGLE_DIGITS), "radius": _rounded(each.r)}
+        for each in wedges
+    ]
 
 
 def _bars(axes, rectangles):

@@ -31,12 +31,11 @@ def install(shell):
     formatters = shell.display_formatter.formatters
     data, chart = DataFormatter(parent=shell.display_formatter), ChartFormatter(parent=shell.display_formatter)
     data.for_type_by_name("pandas.core.frame", "DataFrame", frame_data)
-    chart.for_type_by_name("matplotlib.figure", "Figure", chart_of)
     formatters[data.format_type] = data
     formatters[chart.format_type] = chart
     for kind in (list, dict):
         formatters["application/json"].for_type(kind, plain)
-    sys.meta_path.insert(0, AfterImport({"PIL.Image": show_images, "matplotlib": add_fallback_font}))
+    sys.meta_path.insert(0, AfterImport({"PIL.Image": show_images, "matplotlib": add_fallback_font, "matplotlib.figure": chart_figures}))
 
 
 def frame_data(frame):
@@ -100,6 +99,11 @@ def show_images(module):
 
     Image.save = save_and_show
     Image.show = lambda self, *_, **__: display(self)
+
+
+def chart_figures(module):
+    # Not registered with the formatter, because the display of figures in IPython takes all such registrations back.
+    module.Figure._repr_e2b_chart_ = chart_of
 
 
 def add_fallback_font(matplotlib):
