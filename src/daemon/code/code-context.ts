@@ -10,6 +10,8 @@ export interface ContextParts {
   startKernel(start: Pick<KernelStart, "name" | "cwd">, listener: KernelListener): Promise<number>;
   /** Variables of every process, as they are now. */
   sandboxVars(): ReadonlyMap<string, string>;
+  /** How often the kernel of the machine killed for want of memory; `undefined` where that cannot be seen. */
+  oomKills(): number | undefined;
 }
 
 /** Where the lines of one execution go. */
@@ -53,6 +55,9 @@ export class CodeContext implements KernelListener {
   /** Variables of the sandbox that the kernel has. */
   #known: ReadonlyMap<string, string> = new Map();
   #turn: Promise<void> = Promise.resolve();
+  /** Executions that wait for their turn. */
+  #waiting = 0;
+  #oomKills: number | undefined;
   #running: Running | undefined;
   #isRemoved = false;
   #hasStarted = false;
@@ -68,6 +73,10 @@ export class CodeContext implements KernelListener {
   /** True once a kernel of it answered. */
   get hasStarted(): boolean {
     return this.#hasStarted;
+  }
+
+  get isAwaited(): boolean {
+    return this.#waiting > 0;
   }
 
   /** Have a kernel; resolves when it answers. @throws {@link InvalidArgumentError} there is none for the language. */
@@ -91,8 +100,11 @@ export class CodeContext implements KernelListener {
     this.#turn = new Promise((resolve) => {
       leave = resolve;
     });
+    this.#waiting += 1;
     try {
-      await before;
+      await before.finally(() => {
+        this.#waiting -= 1;
+      });
       if (signal.aborted) return;
       const kernel = await this.#open();
       if (signal.aborted) return;
@@ -135,7 +147,9 @@ export class CodeContext implements KernelListener {
   onDied(how: string): void {
     this.#kernel = undefined;
     this.#number = undefined;
-    this.#finish({ name: "UnexpectedEndOfExecution", value: `the kernel ended: ${how}; ${LOST}` });
+    const isOutOfMemory = how.includes("SIGKILL") && this.#parts.oomKills() !== this.#oomKills;
+    const cause = isOutOfMemory ? `${how}, because the sandbox ran out of memory` : how;
+    this.#finish({ name: "UnexpectedEndOfExecution", value: `the kernel ended: ${cause}; ${LOST}` });
     this.#reopen();
   }
 
@@ -143,6 +157,7 @@ export class CodeContext implements KernelListener {
     if (this.#isRemoved) return Promise.reject(new FailedPreconditionError(`the context ${this.id} was removed`));
     if (this.#kernel !== undefined) return this.#kernel;
     this.#known = this.#parts.sandboxVars();
+    this.#oomKills = this.#parts.oomKills();
     const starting = this.#parts.startKernel({ name: this.language, cwd: this.cwd }, this);
     this.#kernel = starting;
     starting.then(

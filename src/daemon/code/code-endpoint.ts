@@ -111,7 +111,7 @@ export class CodeEndpoint {
     res.once("close", () => left.abort());
     if (res.destroyed) return;
     try {
-      await context.execute(code, envs, left.signal, () => new AnswerStream(res, (isHeld) => context.hold(isHeld)));
+      await context.execute(code, envs, left.signal, () => new AnswerStream(res, context));
     } catch (error) {
       // A default context of a language that does not exist would be listed for ever.
       if (!context_id && error instanceof InvalidArgumentError && !context.hasStarted) this.#contexts.forget(context);

@@ -3,6 +3,7 @@ import type { DaemonState } from "../daemon-state.js";
 import { resolvePath } from "../path-resolver.js";
 import { processEnvironment } from "../process/environment.js";
 import { assertWorkingDirectory } from "../process/launch.js";
+import { OomCounter } from "../process/oom-counter.js";
 import type { User } from "../user-database.js";
 import { resolveUser } from "../users.js";
 import { CodeContext, type ContextParts } from "./code-context.js";
@@ -17,6 +18,7 @@ const LISTED: readonly string[] = [DEFAULT_LANGUAGE, "javascript"];
 export class ContextTable {
   readonly #state: DaemonState;
   readonly #bridge = new KernelBridge();
+  readonly #oomCounter = new OomCounter();
   readonly #contexts = new Map<string, CodeContext>();
   /** Default contexts by language. */
   readonly #defaults = new Map<string, CodeContext>();
@@ -28,6 +30,7 @@ export class ContextTable {
     this.#state = state;
     this.#parts = {
       bridge: this.#bridge,
+      oomKills: () => this.#oomCounter.read(),
       sandboxVars: () => this.#sandboxVars(this.#user()),
       startKernel: async ({ name, cwd }, listener) => {
         assertWorkingDirectory(cwd);
@@ -57,7 +60,7 @@ export class ContextTable {
 
   /** In the order of their creation. */
   list(): CodeContext[] {
-    for (const language of LISTED) this.default(language);
+    this.#followUser();
     return [...this.#contexts.values()];
   }
 
@@ -113,6 +116,11 @@ export class ContextTable {
   }
 
   close(): void {
+    this.#end();
+    this.#oomCounter.close();
+  }
+
+  #end(): void {
     for (const context of this.#contexts.values()) context.remove();
     this.#bridge.close();
   }
@@ -123,15 +131,15 @@ export class ContextTable {
     return context;
   }
 
-  /** The control plane may name another user after the first kernel was started ahead. */
+  /** Begins with the contexts that are there from the start, and begins anew when the control plane names another user. */
   #followUser(): void {
-    const { name } = this.#user();
-    if (this.#userName !== undefined && this.#userName !== name) this.close();
-    if (this.#userName !== name) {
-      this.#contexts.clear();
-      this.#defaults.clear();
-    }
+    const { name, home } = this.#user();
+    if (this.#userName === name) return;
+    if (this.#userName !== undefined) this.#end();
     this.#userName = name;
+    this.#contexts.clear();
+    this.#defaults.clear();
+    for (const language of LISTED) this.#defaults.set(language, this.#add(language, home));
   }
 
   #user(): User {

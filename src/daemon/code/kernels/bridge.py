@@ -14,6 +14,7 @@ what happened: `started`, `failed`, `done`, `died`.
 
 import asyncio
 import json
+import math
 import sys
 
 try:
@@ -26,6 +27,22 @@ except ImportError as error:
 MAX_COMMAND_BYTES = 256 * 1024 * 1024
 
 
+def to_json(line):
+    try:
+        return json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        return json.dumps(numbers_only(line), ensure_ascii=False, separators=(",", ":"))
+
+
+def numbers_only(value):
+    """JSON has no infinity and nothing that is not a number."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: numbers_only(item) for key, item in value.items()}
+    return [numbers_only(item) for item in value] if isinstance(value, list) else value
+
+
 class Bridge:
     def __init__(self, output):
         self._output = output
@@ -36,7 +53,7 @@ class Bridge:
         await self._write(f"e {json.dumps(event)}\n")
 
     async def write_line(self, run, line):
-        await self._write(f"o {run} {json.dumps(line, ensure_ascii=False, separators=(',', ':'))}\n")
+        await self._write(f"o {run} {to_json(line)}\n")
 
     async def _write(self, text):
         # Half a surrogate pair is a character in Python and none in UTF-8.

@@ -110,7 +110,10 @@ class BridgeKernel:
         elif op == "go":
             self._flows.set()
         elif op == "interrupt":
-            self._signal(signal.SIGINT)
+            if self._manager.kernel_spec.interrupt_mode == "message":
+                asyncio.ensure_future(self._manager.interrupt_kernel())
+            else:
+                self._signal(signal.SIGINT)
 
     def _start_run(self, command):
         content = {

@@ -65,7 +65,10 @@ export const runCode = {
       assert.equal((await sandbox.runCode('echo "[$MINE]"', { language: "bash" })).logs.stdout.join(""), "[]\n");
     },
     "runs JavaScript with imports and promises": async ({ sandbox }) => {
-      assert.equal((await sandbox.runCode("import os from 'node:os'; const n = await Promise.resolve(2); n", { language: "javascript" })).text, "2");
+      assert.equal(
+        (await sandbox.runCode("import os from 'node:os'; const n = await Promise.resolve(2); n", { language: "javascript" })).text,
+        "2",
+      );
       assert.equal((await sandbox.runCode("Promise.resolve(n + 1)", { language: "js" })).text, "3");
       assert.match((await sandbox.runCode("nope", { language: "js" })).error.value, /nope is not defined/);
     },
