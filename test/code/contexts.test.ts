@@ -64,6 +64,25 @@ describeCode("contexts", (suite) => {
     }
   });
 
+  it("code that waits for a kernel which is restarted meanwhile runs in the new one", async () => {
+    const { code } = suite.sandbox;
+    const context = await code.createContext();
+    const [, run] = await Promise.all([code.restartContext(context), code.run("6 * 7", { context })]);
+    const [, , again] = await Promise.all([code.restartContext(context), code.restartContext(context), code.run("6 * 7", { context })]);
+    // The restart may also find the code running, and then says so.
+    for (const { text, error } of [run, again]) expect(error?.name ?? text).toMatch(/^(42|ContextRestarting)$/);
+    expect((await code.run("6 * 7", { context })).text).toBe("42");
+    await code.removeContext(context);
+  });
+
+  it("the state of a kernel survives a pause of the sandbox", async () => {
+    const { sandbox } = suite;
+    await sandbox.runCode("survives = 'yes'");
+    await sandbox.pause();
+    await sandbox.connect();
+    expect((await sandbox.runCode("survives")).text).toBe("yes");
+  });
+
   it.each([
     ["python", "import os; print(os.getcwd())"],
     ["py", "import os; print(os.getcwd())"],

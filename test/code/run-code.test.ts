@@ -117,6 +117,9 @@ describeCode(
         "mkdir -p ~/.local/share/jupyter/kernels/mine && cp /usr/share/jupyter/kernels/python3/kernel.json ~/.local/share/jupyter/kernels/mine/",
       );
       expect((await suite.sandbox.runCode("21 * 2", { language: "mine" })).text).toBe("42");
+      const spec = "~/.local/share/jupyter/kernels/mine/kernel.json";
+      await suite.sandbox.commands.run(`sed -i 's/"language": *"python"/"language": "Parsel"/' ${spec} && grep -q Parsel ${spec}`);
+      expect((await suite.sandbox.runCode("21 * 2", { language: "parsel" })).text).toBe("42");
       await expect(suite.sandbox.runCode("1", { language: "mine", envs: { A: "1" } })).rejects.toThrow(/takes no variables/);
     });
 

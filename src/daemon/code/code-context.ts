@@ -106,7 +106,9 @@ export class CodeContext implements KernelListener {
         this.#waiting -= 1;
       });
       if (signal.aborted) return;
-      const kernel = await this.#open();
+      let kernel = await this.#open();
+      // It may have been restarted or have died while it was waited for.
+      while (kernel !== this.#number && !signal.aborted) kernel = await this.#open();
       if (signal.aborted) return;
       await this.#run(kernel, code, envs, signal, begin());
     } finally {

@@ -168,8 +168,7 @@ class BridgeKernel:
         await self._bridge.tell(event="done", run=run.number, kernel=self._number, asksExit=asks_exit)
 
     async def _watch(self):
-        while self._exit_status() is None:
-            await asyncio.sleep(DEATH_POLL_S)
+        await until_exit(self._manager.provisioner.process.pid, lambda: self._exit_status() is not None)
         status = self._exit_status()
         await self._bridge.tell(event="died", kernel=self._number, status=describe_exit(status), at=iso_time())
         await self.stop()
@@ -203,6 +202,26 @@ class BridgeKernel:
             await self._manager.shutdown_kernel(now=True)
         except Exception:
             pass  # The process group is dead; what is left is a file with its ports.
+
+
+async def until_exit(pid, has_ended):
+    """Resolves when a child ended; without descriptors of processes in this kernel, it is asked again and again."""
+    loop = asyncio.get_running_loop()
+    try:
+        fd = os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        fd = None
+    try:
+        if fd is not None:
+            ended = loop.create_future()
+            loop.add_reader(fd, lambda: ended.done() or ended.set_result(None))
+            await ended
+        while not has_ended():
+            await asyncio.sleep(DEATH_POLL_S)
+    finally:
+        if fd is not None:
+            loop.remove_reader(fd)
+            os.close(fd)
 
 
 def describe_exit(status):

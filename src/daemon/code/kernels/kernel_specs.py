@@ -29,12 +29,23 @@ class Specs(KernelSpecManager):
 
     def get_kernel_spec(self, kernel_name):
         if not kernel_name.startswith(PREFIX):
-            return super().get_kernel_spec(kernel_name)
+            return self._installed(kernel_name)
         language = kernel_name[len(PREFIX) :]
         script, *arguments = _own_kernels()[language]
         # The file comes before our own arguments, because IPython reads what follows it.
         argv = [sys.executable, os.path.join(HERE, script), "-f", "{connection_file}", *arguments]
         return KernelSpec(argv=argv, display_name=language, language=language)
+
+    def _installed(self, name):
+        """By its name, else by its language: that of R is called `ir`."""
+        try:
+            return super().get_kernel_spec(name)
+        except NoSuchKernel:
+            for candidate in sorted(self.find_kernel_specs()):
+                spec = super().get_kernel_spec(candidate)
+                if spec.language.lower() == name:
+                    return spec
+            raise
 
 
 def is_own(name):
