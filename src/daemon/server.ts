@@ -36,7 +36,7 @@ export interface DaemonOptions extends DaemonStateOptions {
   readonly idleConnectionMs?: number;
   /** Tunnels need the access token too: set it where others than the edge can reach the listener. @defaultValue false */
   readonly guardTunnels?: boolean;
-  /** Run code in the Jupyter kernels of the sandbox, and start the first one ahead. @defaultValue false */
+  /** Run code in the Jupyter kernels of the sandbox. @defaultValue false */
   readonly hasKernels?: boolean;
 }
 
@@ -72,7 +72,7 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
   });
   const terminals = new TerminalEndpoint(processes, state);
   const code = options.hasKernels ? new CodeEndpoint(state) : undefined;
-  const routes = createRoutes(state, files, terminals);
+  const routes = createRoutes(state, files, terminals, code);
 
   const dispatch = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     // The response of a vanished client fails; whoever writes sees it there.
@@ -130,10 +130,7 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
     if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     else socket.destroy();
   });
-  server.once("listening", () => {
-    processes.warmUp();
-    code?.warmUp();
-  });
+  server.once("listening", () => processes.warmUp());
 
   return {
     server,
@@ -157,6 +154,7 @@ function createRoutes(
   state: DaemonState,
   context: FileContext,
   terminals: TerminalEndpoint,
+  code: CodeEndpoint | undefined,
 ): ReadonlyMap<string, ReadonlyMap<string, Route>> {
   const health: Route = (_req, res) => {
     res.writeHead(204, { "cache-control": "no-store" });
@@ -181,7 +179,7 @@ function createRoutes(
     ["/files/compose", new Map<string, Route>([["POST", (req, res) => handleCompose(req, res, context)]])],
     ["/agentsandbox/files/pack", new Map<string, Route>([["POST", (req, res) => handlePack(req, res, context)]])],
     ["/agentsandbox/files/unpack", new Map<string, Route>([["POST", (req, res) => handleUnpack(req, res, context)]])],
-    ["/init", new Map<string, Route>([["POST", (req, res) => handleInit(req, res, state)]])],
+    ["/init", new Map<string, Route>([["POST", (req, res) => handleInit(req, res, state, () => code?.warmUp())]])],
     [TERMINAL_PATH, new Map<string, Route>([["GET", (req, res) => terminals.handleGet(req, res)]])],
     [TICKET_PATH, new Map<string, Route>([["POST", (req, res) => terminals.handleTicket(req, res)]])],
     ["/envs", new Map<string, Route>([["GET", (_req, res) => sendJson(res, 200, Object.fromEntries(state.envVars))]])],

@@ -75,6 +75,11 @@ describeCode(
       expect((await suite.sandbox.runCode('echo "$WIDE"; ls /tmp/owned', shell)).stdout).toBe("of all\n");
     });
 
+    it("what pip installs for the user is found at once", async () => {
+      await suite.sandbox.runCode("import site\nopen(site.getusersitepackages() + '/fresh_module.py', 'w').write('x = 7')");
+      expect((await suite.sandbox.runCode("import fresh_module; fresh_module.x")).text).toBe("7");
+    });
+
     it("JavaScript has imports, top-level await and displays of its own", async () => {
       const run = (code: string) => suite.sandbox.runCode(code, { language: "javascript" });
       expect(

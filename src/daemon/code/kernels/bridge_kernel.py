@@ -13,7 +13,7 @@ from kernel_specs import NoSuchKernel, Specs, installed_names, is_own, spec_name
 
 # A kernel that was not asked to work is ready within a second; a loaded machine may need many.
 READY_TIMEOUT_S = 60
-ASK_AGAIN_S = 0.5
+ASK_AGAIN_S = 0.05
 # Messages that ZeroMQ keeps for a reader that is slow; then the kernel waits, or drops them when it is none of ours.
 QUEUED_MESSAGES = 16
 DEATH_POLL_S = 0.05

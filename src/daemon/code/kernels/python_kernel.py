@@ -1,10 +1,12 @@
 """The Python kernel: IPython with output that waits, results that programs read, and variables that come with an execution."""
 
 import os
+import site
 import sys
 
-# IPython would load the debugger at every start; nobody can attach one here.
-sys.modules["debugpy"] = None
+# What IPython would load for editors, which nobody attaches here; code that imports it gets it all the same.
+FOR_EDITORS = ("debugpy", "jedi")
+sys.modules.update(dict.fromkeys(FOR_EDITORS))
 # The directory of this file is where Python looks first; user code must not find our modules there, so it goes once they are loaded.
 import bounded_output
 import environment
@@ -12,7 +14,8 @@ import python_display
 from ipykernel.ipkernel import IPythonKernel
 from ipykernel.iostream import OutStream
 
-del sys.modules["debugpy"]
+for name in FOR_EDITORS:
+    del sys.modules[name]
 
 
 class SandboxKernel(IPythonKernel):
@@ -41,9 +44,23 @@ def settings():
     return config
 
 
+def open_user_site():
+    """Python looks where `pip install` puts packages only if the directory is there when it starts."""
+    path = site.getusersitepackages()
+    if not site.ENABLE_USER_SITE or path in sys.path:
+        return
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError:
+        return
+    after = [index for index, entry in enumerate(sys.path) if entry.endswith(("site-packages", "dist-packages"))]
+    sys.path.insert(min(after, default=len(sys.path)), path)
+
+
 def main():
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = ["", *(path for path in sys.path if path not in ("", here))]
+    open_user_site()
     SandboxKernelApp.launch_instance(config=settings())
 
 
