@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LineCutter } from "../../src/daemon/code/bridge-lines.js";
 import { findKernelHost } from "../../src/daemon/code/kernel-host.js";
-import { takesVariables, toLanguage } from "../../src/daemon/code/languages.js";
+import { assertVariables, toLanguage } from "../../src/daemon/code/languages.js";
 
 let root: string;
 beforeEach(async () => {
@@ -66,5 +66,11 @@ it("COD-08: names of a language mean one context", () => {
     "bash",
     "ruby",
   ]);
-  expect(["python", "bash", "ir"].map(takesVariables)).toEqual([true, true, false]);
+});
+
+it("variables that a kernel cannot have are refused", () => {
+  assertVariables("python", ["any-name"]);
+  assertVariables("ir", []);
+  expect(() => assertVariables("ir", ["A"])).toThrow(/'ir' takes no variables/);
+  expect(() => assertVariables("bash", ["A", "b-c"])).toThrow(/'b-c'/);
 });

@@ -4,16 +4,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { expect, it } from "vitest";
-import { prepareCodeTemplate } from "../support/code-template.js";
+import { beforeAll, expect, it } from "vitest";
+import { CODE_TEMPLATE_TIMEOUT_MS, prepareCodeTemplate } from "../support/code-template.js";
 import { describeOnPlatform } from "../support/platform.js";
 import { platformEnv } from "../support/run-abx.js";
 
 const EXAMPLE = fileURLToPath(new URL("../../examples/data-analysis.ts", import.meta.url));
 
 describeOnPlatform("examples/data-analysis.ts", (platform) => {
+  beforeAll(prepareCodeTemplate, CODE_TEMPLATE_TIMEOUT_MS);
+
   it("finds the wettest year and saves its chart as an image", async () => {
-    await prepareCodeTemplate();
     const directory = await mkdtemp(join(tmpdir(), "data-analysis-"));
     try {
       const image = join(directory, "chart.png");

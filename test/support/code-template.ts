@@ -1,5 +1,8 @@
 import { runAbx } from "./run-abx.js";
 
+/** How long a hook may take that prepares the template, on a machine that does much else. */
+export const CODE_TEMPLATE_TIMEOUT_MS = 900_000;
+
 /** Have the template `code-interpreter-v1`: it is built when it is missing or not current, which takes about a minute once. */
 export async function prepareCodeTemplate(): Promise<void> {
   const { status, stderr } = await runAbx(["setup", "--all"], { env: process.env as Record<string, string> });

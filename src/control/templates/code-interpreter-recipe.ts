@@ -13,7 +13,6 @@ export const CODE_INTERPRETER_PACKAGES: readonly string[] = [
   "python3-pandas",
   "python3-pil",
   "python3-requests",
-  "python3-scipy",
 ];
 
 /**

@@ -21,16 +21,20 @@ export interface SystemTemplate {
   readonly alias: string;
   /** Packages beside Debian's essential ones. */
   readonly packages: readonly string[];
+  /** Memory limit of its sandboxes. */
+  readonly memoryMb: number;
   /** Shell script that finishes the root file system in `$1` after what all templates have in common. */
   readonly finish?: string;
 }
 
-export const BASE: SystemTemplate = { alias: "base", packages: BASE_PACKAGES };
+export const BASE: SystemTemplate = { alias: "base", packages: BASE_PACKAGES, memoryMb: 1024 };
 
 /** `base` with a Python kernel and the usual libraries for data; it is its own root file system, so either can be rebuilt alone. */
 export const CODE_INTERPRETER: SystemTemplate = {
   alias: "code-interpreter-v1",
   packages: CODE_INTERPRETER_PACKAGES,
+  // Each context is a Python process of its own, and data wants room.
+  memoryMb: 2048,
   finish: CODE_INTERPRETER_FINISH_SCRIPT,
 };
 
@@ -50,12 +54,14 @@ const run = promisify(execFile);
 
 /** The build that is there, when it is what this version of the product would build. */
 export function findCurrent(
-  { alias, packages, finish }: SystemTemplate,
+  { alias, packages, memoryMb, finish }: SystemTemplate,
   store: TemplateStore,
   idRange: IdRange,
 ): ResolvedTemplate | undefined {
   const { fingerprint } = createBaseRecipe("", readDebianSources(), "", packages, finish);
-  return store.list().find((build) => build.aliases.includes(alias) && build.recipe === fingerprint && build.hostIdBase === idRange.base);
+  const isCurrent = ({ aliases, recipe, hostIdBase, memoryMb: limitMb }: ResolvedTemplate) =>
+    aliases.includes(alias) && recipe === fingerprint && hostIdBase === idRange.base && limitMb === memoryMb;
+  return store.list().find(isCurrent);
 }
 
 /**
@@ -66,7 +72,7 @@ export function findCurrent(
  * @throws {@link FailedPreconditionError} the build failed; the message ends with its last output.
  */
 export async function buildSystemTemplate(template: SystemTemplate, options: BuildSystemTemplateOptions): Promise<ResolvedTemplate> {
-  const { alias, packages, finish } = template;
+  const { alias, packages, memoryMb, finish } = template;
   const { store, templatesDir, idRange, onProgress } = options;
   return withLock(
     templatesDir,
@@ -93,7 +99,7 @@ export async function buildSystemTemplate(template: SystemTemplate, options: Bui
           buildId,
           hostIdBase: idRange.base,
           cpuCount: 2,
-          memoryMb: 1024,
+          memoryMb,
           createdAt: new Date().toISOString(),
           recipe: recipe.fingerprint,
         };

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { FailedPreconditionError, InvalidArgumentError } from "../../errors/error-classes.js";
+import { FailedPreconditionError } from "../../errors/error-classes.js";
 import type { KernelBridge, KernelListener, KernelRun, KernelStart } from "./kernel-bridge.js";
-import { takesVariables } from "./languages.js";
+import { assertVariables } from "./languages.js";
 
 /** What a context needs from around it. */
 export interface ContextParts {
@@ -90,11 +90,7 @@ export class CodeContext implements KernelListener {
    * @param signal aborts when nobody waits for the execution any more.
    */
   async execute(code: string, envs: Readonly<Record<string, string>>, signal: AbortSignal, begin: () => Answer): Promise<void> {
-    if (!takesVariables(this.language) && Object.keys(envs).length > 0) {
-      throw new InvalidArgumentError(
-        `the kernel of '${this.language}' takes no variables for one execution; give them to the creation of the sandbox, or set them in the code`,
-      );
-    }
+    assertVariables(this.language, Object.keys(envs));
     const before = this.#turn;
     let leave = (): void => {};
     this.#turn = new Promise((resolve) => {

@@ -90,10 +90,10 @@ export class CodeEndpoint {
         return sendJson(res, 200, toWire(await this.#contexts.create(language, cwd)));
       }
       case "DELETE /contexts/{id}":
-        this.#contexts.remove(decodeURIComponent(id ?? ""));
+        this.#contexts.remove(decode(id));
         return sendJson(res, 200, null);
       case "POST /contexts/{id}/restart":
-        await this.#contexts.get(decodeURIComponent(id ?? "")).restart();
+        await this.#contexts.get(decode(id)).restart();
         return sendJson(res, 200, null);
       default:
         return sendText(res, 404, `nothing is served at '${req.method} ${path}'`);
@@ -117,6 +117,15 @@ export class CodeEndpoint {
       if (!context_id && error instanceof InvalidArgumentError && !context.hasStarted) this.#contexts.forget(context);
       throw error;
     }
+  }
+}
+
+/** What is not encoded well is the id of no context. */
+function decode(id = ""): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
   }
 }
 

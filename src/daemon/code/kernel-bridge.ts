@@ -99,11 +99,12 @@ export class KernelBridge {
 
   #open({ python, bridge }: KernelHost, user: User, envs: ReadonlyMap<string, string>): ChildProcess {
     const { prefix, ids } = planUserSwitch(user, true);
-    const [file = python, ...args] = [...prefix, python, bridge];
+    // Variables of the sandbox are for kernels; those that are for Python must not change the program that runs them.
+    const [file = python, ...args] = [...prefix, python, "-E", "-B", bridge];
     const child = spawn(file, args, {
       ...ids,
       cwd: "/",
-      env: { ...Object.fromEntries(envs), PYTHONDONTWRITEBYTECODE: "1" },
+      env: Object.fromEntries(envs),
       stdio: ["pipe", "pipe", "pipe"],
       detached: true,
     });

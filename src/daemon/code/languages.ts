@@ -1,3 +1,5 @@
+import { InvalidArgumentError } from "../../errors/error-classes.js";
+
 /** Names that mean a language of ours. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ["js", "javascript"],
@@ -21,6 +23,19 @@ export function toLanguage(name: string | null | undefined): string {
   return ALIASES.get(plain) ?? plain;
 }
 
-export function takesVariables(language: string): boolean {
-  return OWN.has(language);
+const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/**
+ * Refuse variables that the kernel of a language cannot have for one execution.
+ *
+ * @throws {@link InvalidArgumentError} naming the language.
+ */
+export function assertVariables(language: string, names: readonly string[]): void {
+  if (names.length > 0 && !OWN.has(language)) {
+    throw new InvalidArgumentError(
+      `the kernel of '${language}' takes no variables for one execution; give them to the creation of the sandbox, or set them in the code`,
+    );
+  }
+  const bad = language === "bash" ? names.find((name) => !SHELL_NAME.test(name)) : undefined;
+  if (bad !== undefined) throw new InvalidArgumentError(`'${bad}' cannot be the name of a variable in Bash`);
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { Sandbox } from "../../../src/code-interpreter.js";
-import { prepareCodeTemplate } from "../../support/code-template.js";
+import { CODE_TEMPLATE_TIMEOUT_MS, prepareCodeTemplate } from "../../support/code-template.js";
 import { describeOnPlatform } from "../../support/platform.js";
 import type { PlatformContext } from "../../support/platform-context.js";
 
@@ -17,7 +17,7 @@ export function describeCode(title: string, suite: (parts: CodeSuite) => void, e
     beforeAll(async () => {
       await prepareCodeTemplate();
       sandbox = await Sandbox.create({ ...connection(platform), timeoutMs: 600_000, envs });
-    });
+    }, CODE_TEMPLATE_TIMEOUT_MS);
     afterAll(async () => {
       await sandbox?.kill();
     });
