@@ -8,7 +8,7 @@ RUN := scripts/with-node.sh
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) $(RUN)
 INSTALLED := node_modules/.installed
 BUILT := dist/.built
-SOURCES := $(shell find src gen -name '*.ts' 2>/dev/null) package.json tsconfig.json tsdown.config.ts
+SOURCES := $(shell find src gen -name '*.ts' -o -name '*.py' 2>/dev/null) package.json tsconfig.json tsdown.config.ts
 
 .PHONY: help demo setup build generate check test conformance bench clean
 

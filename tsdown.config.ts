@@ -1,8 +1,9 @@
 import { defineConfig, type UserConfig } from "tsdown";
 
-/** Output path without extension → source file. The first twelve are names that package.json's `exports` and `imports` promise. */
+/** Output path without extension → source file. The first thirteen are names that package.json's `exports` and `imports` promise. */
 const ENTRIES: Record<string, string> = {
   index: "src/index.ts",
+  "code-interpreter": "src/code-interpreter.ts",
   "node/index": "src/node/index.ts",
   "server/index": "src/server/index.ts",
   "node/local-platform": "src/node/local-platform.ts",
@@ -19,6 +20,7 @@ const ENTRIES: Record<string, string> = {
 };
 const TYPED_ENTRIES = {
   index: "src/index.ts",
+  "code-interpreter": "src/code-interpreter.ts",
   "node/index": "src/node/index.ts",
   "declarative/index": "src/declarative/index.ts",
   "agent/index": "src/agent/index.ts",
@@ -66,6 +68,11 @@ export default defineConfig([
   // The same daemon as the one script from which each machine makes a start-up snapshot for its own Node, and what makes it.
   standalone("snapshot", "src/daemon/snapshot.ts", { format: "cjs" }),
   standalone("build-snapshot", "src/daemon/build-snapshot.ts", { format: "cjs" }),
+  // Beside the daemon, what runs Jupyter kernels: programs of the sandbox's own Python, and the one that runs cells in Node.
+  standalone("node-kernel", "src/daemon/code/kernels/node/node-kernel.ts", {
+    outDir: "dist/daemon/kernels",
+    copy: [{ from: "src/daemon/code/kernels/*.py", to: "dist/daemon/kernels" }],
+  }),
   // What makes the call of a remote function, sent into the sandbox beside it.
   standalone("run-function", "src/declarative/guest/run-function.ts", { outDir: "dist/declarative" }),
 ]);

@@ -23,6 +23,18 @@ export { CommandArgumentError, CommandNotFoundError, NamedCommandError } from ".
 export { ERROR_REASONS, type ErrorReason } from "./errors/reason.js";
 export { SandboxError, type SandboxErrorOptions } from "./errors/sandbox-error.js";
 export type { ByteRange } from "./protocol/byte-range.js";
+export type {
+  BarChart,
+  BoxAndWhiskerChart,
+  Chart,
+  ChartScale,
+  CodeContext,
+  LineChart,
+  PieChart,
+  ScatterChart,
+  SuperChart,
+  UnknownChart,
+} from "./protocol/code-types.js";
 export type { FileData } from "./protocol/file-data.js";
 export { type EntryInfo, type FilesystemEvent, FilesystemEventType, FileType } from "./protocol/filesystem-client.js";
 export type { EnforcedLimits, HostMount, IsolationLevel, SandboxIsolation } from "./protocol/isolation-types.js";
@@ -55,6 +67,9 @@ export type {
 } from "./protocol/template-client.js";
 export type { WriteInfo } from "./protocol/transfer.js";
 export type { VolumeEntry, VolumeInfo, VolumeMetadata, VolumeWriteOptions } from "./protocol/volume-client.js";
+export { Code, type CreateContextOptions, type RunCodeOptions } from "./sandbox/code/code.js";
+export { type CodeOutput, type Execution, type ExecutionError, Result } from "./sandbox/code/execution.js";
+export type { ExecutionCallbacks } from "./sandbox/code/execution-recorder.js";
 export {
   type CommandBytes,
   CommandHandle,

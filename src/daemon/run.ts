@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { CODE_PORT } from "./code/code-endpoint.js";
 import { useLightHeaders } from "./light-headers.js";
 import { createDaemon } from "./server.js";
 
@@ -40,6 +41,7 @@ export function run(): void {
   const isPublic = listener.kind === "port";
   const daemon = createDaemon({
     guardTunnels: isPublic,
+    hasKernels: true,
     idleConnectionMs: isPublic ? IDLE_CONNECTION_MS : 0,
     // A descriptor comes from a platform that gives the sandbox no network; with other listeners it has one of its own.
     ...(listener.kind === "fd" ? { egress: EGRESS } : {}),
@@ -61,6 +63,8 @@ export function run(): void {
       break;
     case "port":
       daemon.server.listen(listener.port, listener.host);
+      // With a network of its own, the sandbox has the port itself.
+      if (daemon.code?.isAvailable) daemon.code.server.listen(CODE_PORT, listener.host);
       break;
     case "socket":
       daemon.server.listen(listener.path);

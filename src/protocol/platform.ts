@@ -1,13 +1,14 @@
 import { openHttpClient, openWebSockets } from "#runtime";
 import { VERSION } from "../shared/version.js";
 import type { Config, RequestOptions } from "../transport/config.js";
-import { DaemonHttp } from "../transport/daemon-http.js";
+import { DaemonHttp, type DaemonHttpOptions } from "../transport/daemon-http.js";
 import type { HttpClient } from "../transport/http.js";
 import { createFetchClient } from "../transport/http-fetch.js";
 import { toSafeLogger } from "../transport/logger.js";
 import { createRestClient, type RestClient } from "../transport/rest.js";
 import { createRpcClient, type RpcClient } from "../transport/rpc.js";
 import { type ArchiveClient, createHttpArchives } from "./archive-client.js";
+import { CODE_PORT, type CodeClient, createCodeClient } from "./code-client.js";
 import { createFilesystemClient, type FilesystemClient } from "./filesystem-client.js";
 import { createLifecycleClient, type LifecycleClient } from "./lifecycle-client.js";
 import type { SandboxAccess } from "./lifecycle-types.js";
@@ -110,6 +111,7 @@ export interface DaemonClients {
   readonly archives: ArchiveClient;
   /** The command server, on another port of the same sandbox. */
   readonly commandServer: NamedCommandClient;
+  readonly code: CodeClient;
   /** Whether it answers; false when the edge knows no such running sandbox. */
   isHealthy(options: RequestOptions): Promise<boolean>;
 }
@@ -148,6 +150,10 @@ export function openDaemon(config: Config, access: SandboxAccess, pool: Connecti
       toPort: (port) => toPort(port, config, access),
       probeHealth: () => http.probeHealth(),
     }),
+    code: createCodeClient(
+      openCodeHttp(config, access, shared, () => http.probeHealth()),
+      access.sandboxId,
+    ),
     isHealthy: (options) => http.isHealthy(options),
   };
 }
@@ -164,6 +170,12 @@ function toPort(port: number, config: Config, access: SandboxAccess) {
       ...(access.trafficAccessToken !== undefined && { "e2b-traffic-access-token": access.trafficAccessToken }),
     },
   };
+}
+
+/** The code interpreter is the daemon on a port of its own, so it gets the daemon's token. */
+function openCodeHttp(config: Config, access: SandboxAccess, shared: DaemonHttpOptions, probe: DaemonHttpOptions["probe"]): DaemonHttp {
+  const { baseUrl, headers } = toPort(CODE_PORT, config, access);
+  return new DaemonHttp({ ...shared, baseUrl, headers: { ...shared.headers, ...headers }, probe });
 }
 
 function openProcesses(rpc: RpcClient, access: SandboxAccess, retries: number): ProcessClient {

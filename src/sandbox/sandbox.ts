@@ -9,6 +9,8 @@ import type { CommandSet } from "../shared/command-definition.js";
 import { signFileUrl } from "../shared/signed-url.js";
 import { assertText } from "../shared/text-check.js";
 import { type ConnectionOptions, type RequestOptions, resolveConfig } from "../transport/config.js";
+import type { Code, RunCodeOptions } from "./code/code.js";
+import type { Execution } from "./code/execution.js";
 import type { Commands } from "./commands.js";
 import { assertIsolated, type SandboxBoundaryOptions, toBoundarySpec } from "./create-isolated.js";
 import type { Files } from "./files.js";
@@ -23,7 +25,7 @@ import { SandboxStates } from "./sandbox-states.js";
 
 /** How a sandbox is made. */
 export interface SandboxCreateOptions extends ConnectionOptions, SandboxBoundaryOptions {
-  /** Id or alias. @defaultValue "base" */
+  /** Id or alias. @defaultValue {@link Sandbox.defaultTemplate} */
   readonly template?: string | undefined;
   /** Milliseconds of life; `lifecycle` says what happens when they are over. @defaultValue the server's, 300_000 */
   readonly timeoutMs?: number | undefined;
@@ -87,23 +89,25 @@ export interface FileUrlOptions {
 export type SandboxPaginator = Paginator<SandboxInfo>;
 
 /** A class whose instances are sandboxes: {@link Sandbox} or one derived from it. */
-export type SandboxClass<T extends Sandbox> = new (parts: SandboxParts) => T;
+export type SandboxClass<T extends Sandbox> = (new (parts: SandboxParts) => T) & { readonly defaultTemplate?: string };
 
 /** `this` of a static factory: the class that it is called on, or nothing once it was taken off its class. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that is called without an object has exactly this type of `this`
 export type FactoryThis<T extends Sandbox> = SandboxClass<T> | void;
 
-const DEFAULT_TEMPLATE = "base";
 /** Daemons below this version speak another protocol. */
 const OLDEST_DAEMON = "0.1.0";
 
 /**
- * An isolated machine for untrusted work: its identity, its life, and the namespaces `files`, `commands` and `pty`.
+ * An isolated machine for untrusted work: its identity, its life, and the namespaces `files`, `commands`, `pty`, `code` and `network`.
  *
  * Make one with {@link Sandbox.create}, which owns it (`await using` kills it at the end of the block), or join one with
  * {@link Sandbox.connect}, which borrows it.
  */
 export class Sandbox extends SandboxStates {
+  /** Template of creations that name none. */
+  static readonly defaultTemplate: string = "base";
+
   readonly sandboxId: string;
   /** Domain of its host names. */
   readonly sandboxDomain: string;
@@ -111,6 +115,7 @@ export class Sandbox extends SandboxStates {
   readonly commands: Commands;
   readonly pty: Pty;
   readonly network: Network;
+  readonly code: Code;
   // Private, so that no credential shows up when the object is printed or serialised.
   readonly #parts: SandboxParts;
 
@@ -123,6 +128,7 @@ export class Sandbox extends SandboxStates {
     this.commands = parts.commands;
     this.pty = parts.pty;
     this.network = parts.network;
+    this.code = parts.code;
   }
 
   /**
@@ -146,7 +152,8 @@ export class Sandbox extends SandboxStates {
     more?: SandboxCreateOptions,
   ): Promise<T & AsyncDisposable> {
     const options = typeof templateOrOptions === "string" ? { ...more, template: templateOrOptions } : (templateOrOptions ?? more ?? {});
-    const spec = toSpec(options);
+    // biome-ignore lint/complexity/noThisInStatic: a derived class has its own template
+    const spec = toSpec(options, this?.defaultTemplate ?? Sandbox.defaultTemplate);
     const platform = await openPlatform(options);
     const access = await platform.lifecycle.create(spec, pickRequest(options));
     if (!isVersionAtLeast(access.envdVersion, OLDEST_DAEMON)) {
@@ -311,6 +318,11 @@ export class Sandbox extends SandboxStates {
     return this.#parts.isHealthy(options);
   }
 
+  /** The same as `code.run`, by its E2B-shaped name. */
+  async runCode(code: string, options: RunCodeOptions = {}): Promise<Execution> {
+    return this.code.run(code, options);
+  }
+
   /** Host name under which a port of the sandbox is reached. */
   getHost(port: number): string {
     if (!Number.isInteger(port) || port < 1 || port > 65_535) {
@@ -373,8 +385,8 @@ function newInstance<T extends Sandbox>(Class: FactoryThis<T>, parts: SandboxPar
   return new (Class ?? (Sandbox as unknown as SandboxClass<T>))(parts);
 }
 
-function toSpec(options: SandboxCreateOptions): NewSandboxSpec {
-  const { template = DEFAULT_TEMPLATE, metadata, allowInternetAccess, network } = options;
+function toSpec(options: SandboxCreateOptions, defaultTemplate: string): NewSandboxSpec {
+  const { template = defaultTemplate, metadata, allowInternetAccess, network } = options;
   assertText("template", template);
   for (const [key, value] of Object.entries(metadata ?? {})) {
     assertText("a metadata key", key);
