@@ -4,7 +4,7 @@ import { describeCode } from "./support/code-suite.js";
 describeCode("contexts", (suite) => {
   it("COD-03: each keeps its own state, also when all run at once", async () => {
     const { code } = suite.sandbox;
-    const count = 6;
+    const count = 12;
     const contexts = await Promise.all(
       Array.from({ length: count }, (_, index) => code.createContext({ language: index % 3 === 2 ? "bash" : "python" })),
     );
