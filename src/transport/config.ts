@@ -128,11 +128,15 @@ export function resolveConfig(options: ConnectionOptions = {}): Config {
     throw new InvalidArgumentError(`service must be "e2b" or "fc", not ${JSON.stringify(options.service)}`);
   }
   const apiUrl = checkUrl("apiUrl", givenApiUrl ?? `https://api.${domain ?? DEFAULT_DOMAIN}`);
+  const service = options.service ?? (isFcHost(new URL(apiUrl).hostname) || isFcHost(domain ?? "") ? "fc" : "e2b");
+  if (service === "fc" && encoding === "binary") {
+    throw new InvalidArgumentError('encoding must not be "binary" here: the FC service refuses binary messages');
+  }
   return Object.freeze({
     // Both casts follow the two checks above.
     platform: platform as PlatformKind,
     encoding: encoding as Encoding,
-    service: options.service ?? (isFcHost(new URL(apiUrl).hostname) || isFcHost(domain ?? "") ? "fc" : "e2b"),
+    service,
     apiKey,
     domain: domain ?? DEFAULT_DOMAIN,
     apiUrl,

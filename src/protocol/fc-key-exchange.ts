@@ -1,0 +1,71 @@
+import { untilAborted } from "../shared/until-aborted.js";
+import type { FcApiKey, FcControlClient } from "./fc-control-client.js";
+
+/** How long keys live. */
+export interface FcKeyExchangeOptions {
+  /** Milliseconds until a key expires. @defaultValue 3_600_000 */
+  readonly keyLifeMs?: number | undefined;
+  /** Milliseconds before that at which the next is made; less for keys that live shorter than twice as long. @defaultValue 300_000 */
+  readonly refreshAheadMs?: number | undefined;
+}
+
+const KEY_LIFE_MS = 3_600_000;
+const REFRESH_AHEAD_MS = 300_000;
+
+/**
+ * Gives short-lived API keys for an access key.
+ *
+ * Keys are objects of the account which stay after they expired, so each is deleted: when a later one is made after its end, and the last
+ * ones when this is disposed of. A process that ends without that leaves a key which expires.
+ */
+export class FcKeyExchange implements AsyncDisposable {
+  readonly #control: FcControlClient;
+  readonly #lifeMs: number;
+  readonly #aheadMs: number;
+  /** Newest last. All but the newest may still be used by requests on their way. */
+  #keys: FcApiKey[] = [];
+  #pending: Promise<FcApiKey> | undefined;
+
+  constructor(control: FcControlClient, options: FcKeyExchangeOptions = {}) {
+    this.#control = control;
+    this.#lifeMs = options.keyLifeMs ?? KEY_LIFE_MS;
+    this.#aheadMs = Math.min(options.refreshAheadMs ?? REFRESH_AHEAD_MS, this.#lifeMs / 2);
+  }
+
+  /** A key that is good for a while. Calls at the same time share one exchange, and an abort ends only the wait of its caller. */
+  async get({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<string> {
+    const newest = this.#keys.at(-1);
+    const leftMs = newest === undefined ? 0 : newest.expiresAt.getTime() - Date.now();
+    if (newest !== undefined && leftMs > this.#aheadMs) return newest.value;
+    this.#pending ??= this.#exchange().finally(() => {
+      this.#pending = undefined;
+    });
+    const exchanged = this.#pending.then(
+      (key) => key.value,
+      (error: unknown) => {
+        // The next call tries again; until its end the old key is as good as before.
+        if (newest !== undefined && newest.expiresAt.getTime() > Date.now()) return newest.value;
+        throw error;
+      },
+    );
+    return untilAborted(exchanged, signal);
+  }
+
+  /** Delete the keys that were made. A key that cannot be deleted expires; the first failure is thrown after all were tried. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#pending?.catch(() => undefined);
+    const outcomes = await Promise.allSettled(this.#keys.splice(0).map(({ apiKeyId }) => this.#control.deleteApiKey(apiKeyId)));
+    const failure = outcomes.find((outcome) => outcome.status === "rejected");
+    if (failure !== undefined) throw failure.reason;
+  }
+
+  async #exchange(): Promise<FcApiKey> {
+    const name = `agent-sandbox-${crypto.randomUUID().slice(0, 8)}`;
+    const key = await this.#control.createApiKey({ name, expiresAt: new Date(Date.now() + this.#lifeMs) });
+    const ended = this.#keys.filter(({ expiresAt }) => expiresAt.getTime() <= Date.now());
+    this.#keys = [...this.#keys.filter((known) => !ended.includes(known)), key];
+    // They open nothing any more, so a failure to delete one is no failure of the call that needs a key.
+    for (const { apiKeyId } of ended) void this.#control.deleteApiKey(apiKeyId).catch(() => undefined);
+    return key;
+  }
+}

@@ -1,0 +1,34 @@
+/** Entry `@agent-sandbox/sdk/fc`: what Alibaba Cloud's FC Agent Sandbox service has beside the shared wire. */
+export type {
+  FcAccessKey,
+  FcApiKey,
+  FcCall,
+  FcControlClient,
+  FcTemplateInfo,
+  FcTemplateSpec,
+} from "../../protocol/fc-control-client.js";
+export { FC_REGIONS, type FcFamily, type FcRegion } from "../../shared/fc-endpoints.js";
+export {
+  type FcExtensions,
+  type FcIdentity,
+  type FcLogging,
+  type FcTracing,
+  type FcVpc,
+  toFcMetadata,
+} from "./extensions.js";
+export { type FcAccountOptions, type FcConnection, type FcConnectionOptions, fcConnection, fcControl } from "./fc-connection.js";
+export { type FcMountOptions, FcMounts } from "./fc-mounts.js";
+export { FcSandbox, type FcSandboxCreateOptions } from "./fc-sandbox.js";
+export type {
+  FcAgenticBucketMount,
+  FcAgenticFs,
+  FcAgenticFsMount,
+  FcJuiceFs,
+  FcJuiceFsMount,
+  FcNas,
+  FcNasMount,
+  FcOssMount,
+  FcPolarFs,
+  FcPolarFsMount,
+  FcStorage,
+} from "./storage.js";
