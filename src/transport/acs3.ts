@@ -52,7 +52,14 @@ export async function toSignedHeaders(request: Acs3Request, key: AccessKey): Pro
 
 /** The one form of a request that both sides hash. */
 export function toCanonicalRequest(request: Acs3Request, headers: Readonly<Record<string, string>>): string {
-  const { pathname, searchParams } = new URL(request.url);
+  const { path, query } = toCanonicalTarget(request.url);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}:${value}\n`);
+  return [request.method, path, query, lines.join(""), Object.keys(headers).join(";"), headers["x-acs-content-sha256"]].join("\n");
+}
+
+/** Path and query in their strict form, the query sorted. */
+function toCanonicalTarget(url: string): { readonly path: string; readonly query: string } {
+  const { pathname, searchParams } = new URL(url);
   const path = pathname
     .split("/")
     .map((segment) => encode(decodeURIComponent(segment)))
@@ -62,8 +69,7 @@ export function toCanonicalRequest(request: Acs3Request, headers: Readonly<Recor
     .sort(([a, x], [b, y]) => (a === b ? compare(x, y) : compare(a, b)))
     .map((pair) => pair.join("="))
     .join("&");
-  const lines = Object.entries(headers).map(([name, value]) => `${name}:${value}\n`);
-  return [request.method, path, query, lines.join(""), Object.keys(headers).join(";"), headers["x-acs-content-sha256"]].join("\n");
+  return { path, query };
 }
 
 /** An HTTP client that signs each request, repetitions too, since a nonce counts once. The operation stands in the header `x-acs-action`. */
@@ -73,7 +79,10 @@ export function createSigningHttpClient(http: HttpClient, version: string, key: 
     const body = typeof request.body === "string" ? request.body : "";
     const unsigned = { method: request.method, url: request.url, action, version, body, at: new Date(), nonce: crypto.randomUUID() };
     const { host: _, ...signed } = await signAcs3({ ...unsigned, contentType: body === "" ? undefined : contentType }, key);
-    return http({ ...request, headers: { ...others, ...signed } });
+    // What is sent is spelled as it was signed, so no reading of it in between can differ.
+    const { path, query } = toCanonicalTarget(request.url);
+    const url = `${new URL(request.url).origin}${path}${query === "" ? "" : `?${query}`}`;
+    return http({ ...request, url, headers: { ...others, ...signed } });
   };
 }
 
