@@ -12,13 +12,15 @@ export interface TemplateYaml {
   readonly startCommand: string | undefined;
   readonly readyCommand: string | undefined;
   readonly dockerfile: string | undefined;
+  /** Of the runtime of the FC service. */
+  readonly generation: number | undefined;
 }
 
 export const TEMPLATE_FILE = "template.yaml";
 
 /** Fields that this command reads, and those that describe the template for people and catalogues. */
-const READ = ["name", "tags", "env", "cpu_count", "memory_mb", "resources", "start_cmd", "ready_cmd", "dockerfile"];
-const DESCRIPTIVE = ["version", "description", "author", "license", "ports", "generation", "capabilities", "custom_commands"];
+const READ = ["name", "tags", "env", "cpu_count", "memory_mb", "resources", "start_cmd", "ready_cmd", "dockerfile", "generation"];
+const DESCRIPTIVE = ["version", "description", "author", "license", "ports", "capabilities", "custom_commands"];
 /** They were build instructions once; the Dockerfile is the only source of those now. */
 const MOVED = ["base", "system_packages", "python_packages", "node_packages", "commands", "copy_files"];
 
@@ -64,6 +66,7 @@ export function readTemplateYaml(file: string): TemplateYaml | undefined {
     startCommand: text("start_cmd"),
     readyCommand: text("ready_cmd"),
     dockerfile: text("dockerfile"),
+    generation: count("generation", fields.generation),
   };
 }
 

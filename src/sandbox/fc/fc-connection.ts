@@ -76,15 +76,18 @@ const OR_SET = "or set E2B_API_KEY, or ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_C
  * @throws {@link AuthenticationError} there is no access key.
  */
 export function fcControl(options: FcAccountOptions = {}): FcControlClient {
-  const settings = readFcSettings();
-  const accessKey = options.accessKey ?? settings.accessKey;
+  const accessKey = options.accessKey ?? readFcSettings().accessKey;
   if (accessKey === undefined) {
     throw new AuthenticationError(
       "no access key for the FC service: pass accessKey, or set ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_CLOUD_ACCESS_KEY_SECRET",
     );
   }
-  const controlUrl = options.controlUrl ?? settings.controlUrl ?? toFcEndpoints({ region: toRegion(options) }).controlUrl;
-  return createFcControlClient({ ...options, accessKey, controlUrl });
+  return createFcControlClient({ ...options, accessKey, controlUrl: fcControlUrl(options) });
+}
+
+/** Where {@link fcControl} sends its calls to. */
+export function fcControlUrl(options: FcAccountOptions = {}): string {
+  return options.controlUrl ?? readFcSettings().controlUrl ?? toFcEndpoints({ region: toRegion(options) }).controlUrl;
 }
 
 function toRegion({ region }: FcAccountOptions): FcRegion {

@@ -7,6 +7,7 @@ export type {
   FcTemplateInfo,
   FcTemplateSpec,
 } from "../../protocol/fc-control-client.js";
+export { type FcSettings, readFcSettings } from "../../protocol/fc-settings.js";
 export { FC_REGIONS, type FcFamily, type FcRegion } from "../../shared/fc-endpoints.js";
 export {
   type FcExtensions,
@@ -16,7 +17,14 @@ export {
   type FcVpc,
   toFcMetadata,
 } from "./extensions.js";
-export { type FcAccountOptions, type FcConnection, type FcConnectionOptions, fcConnection, fcControl } from "./fc-connection.js";
+export {
+  type FcAccountOptions,
+  type FcConnection,
+  type FcConnectionOptions,
+  fcConnection,
+  fcControl,
+  fcControlUrl,
+} from "./fc-connection.js";
 export { type FcMountOptions, FcMounts } from "./fc-mounts.js";
 export { FcSandbox, type FcSandboxCreateOptions } from "./fc-sandbox.js";
 export type {

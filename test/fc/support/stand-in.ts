@@ -71,13 +71,14 @@ export class FcStandIn implements AsyncDisposable {
     req.on("data", (chunk: Buffer) => chunks.push(chunk));
     req.on("end", () => {
       const body = Buffer.concat(chunks);
-      const host = String(req.headers["x-stand-in-host"]);
+      // A client in a process of its own comes without the fetch above, under the name of this server.
+      const host = String(req.headers["x-stand-in-host"] ?? req.headers.host);
       const request = { method: req.method ?? "", host, path: req.url ?? "", headers: req.headers, body: body.toString() };
       this.seen.push(request);
       res.setHeader("x-fc-request-id", randomUUID());
       const sandboxId = /^49983-(sbx-[\w-]+)\./.exec(host)?.[1];
       if (sandboxId !== undefined) this.#serveDaemon(sandboxId, req, res, body);
-      else send(res, host.startsWith("fcsandbox.") ? this.control.answer(request) : this.sandboxes.answer(request));
+      else send(res, req.url?.startsWith("/pop/") ? this.control.answer(request) : this.sandboxes.answer(request));
     });
   }
 
