@@ -11,7 +11,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List API keys
+         * @description The keys of the account without their values, expired ones too, page by page.
+         */
+        get: operations["listApiKeys"];
         put?: never;
         /**
          * Make an API key
@@ -141,6 +145,19 @@ export interface components {
             requestId?: string;
             apiKey?: components["schemas"]["ApiKey"];
         };
+        /** @description Some of the keys. */
+        ApiKeyPage: {
+            /** @description Identifier of the request. */
+            requestId?: string;
+            /** @description The keys of the page. */
+            apiKeys?: components["schemas"]["ApiKey"][];
+            /** @description Which page it is. */
+            pageNumber?: number;
+            /** @description How many keys a page has at most. */
+            pageSize?: number;
+            /** @description Number of keys on all pages. */
+            total?: number;
+        };
         /** @description A key of the account. */
         ApiKey: {
             /** @description Identifier, for deleting it. */
@@ -174,10 +191,28 @@ export interface components {
             /** @description Team that owns it. */
             teamID?: string;
             runtimeConfig: components["schemas"]["TemplateRuntime"];
-            /** @description How the image is copied and gets the daemon. */
-            buildConfig?: {
-                [key: string]: unknown;
-            };
+            buildConfig?: components["schemas"]["TemplateBuild"];
+        };
+        /** @description What the service does to the image first. */
+        TemplateBuild: {
+            copy?: components["schemas"]["TemplateCopy"];
+            envdInject?: components["schemas"]["TemplateInjection"];
+        };
+        /** @description Copies another image to the address that `runtimeConfig.sandboxConfig.image` has. */
+        TemplateCopy: {
+            /** @description Whether it is done. */
+            enabled?: boolean;
+            /** @description Address of the image to copy; another one than the target. */
+            image?: string;
+            /** @description `acr` or `acree`, of the image to copy. */
+            registryType?: string;
+            /** @description Instance of the enterprise registry of the image to copy. */
+            acrInstanceId?: string;
+        };
+        /** @description Puts the daemon into the copy; an image that is made from an official one has it. */
+        TemplateInjection: {
+            /** @description Whether it is done. */
+            enabled?: boolean;
         };
         /** @description What its sandboxes have. */
         TemplateRuntime: {
@@ -200,6 +235,8 @@ export interface components {
             vSwitchIds?: string[];
             /** @description Security group in the VPC. */
             securityGroupId?: string;
+            /** @description ARN of the role with which the service enters the VPC. */
+            role?: string;
         };
         /** @description Where its files come from. */
         TemplateImage: {
@@ -288,6 +325,32 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    listApiKeys: {
+        parameters: {
+            query?: {
+                /** @description Page to give. */
+                pageNumber?: number;
+                /** @description Keys per page. */
+                pageSize?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKeyPage"];
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+        };
+    };
     createApiKey: {
         parameters: {
             query?: never;

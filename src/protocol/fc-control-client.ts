@@ -20,6 +20,14 @@ export interface FcApiKey {
   readonly expiresAt: Date;
 }
 
+/** An API key of the account, without its value. */
+export interface FcApiKeyInfo {
+  readonly apiKeyId: string;
+  readonly name: string;
+  /** Absent for a key that does not expire. */
+  readonly expiresAt: Date | undefined;
+}
+
 /** How a template of the account is made; see `createTemplate` in openapi/fc-control.yaml. */
 export type FcTemplateSpec = Schemas["NewTemplate"];
 
@@ -47,6 +55,8 @@ export interface FcCall {
 /** The control plane of the account. Calls are signed and carry no API key. */
 export interface FcControlClient {
   createApiKey(key: { readonly name: string; readonly expiresAt: Date }, options?: RequestOptions): Promise<FcApiKey>;
+  /** Every key of the account, page by page. */
+  listApiKeys(options?: RequestOptions): AsyncIterable<FcApiKeyInfo>;
   /** False when there was none. */
   deleteApiKey(apiKeyId: string, options?: RequestOptions): Promise<boolean>;
   /** Resolves to the id; the build goes on. */
@@ -69,6 +79,7 @@ export const FC_CONTROL_VERSION = "2026-05-09";
 
 const DEFAULT_REQUEST_TIMEOUT_MS = 60_000;
 const DEFAULT_RETRIES = 3;
+const PAGE_SIZE = 50;
 
 /** Open a client; nothing is sent yet. */
 export function createFcControlClient(options: FcControlOptions): FcControlClient {
@@ -93,6 +104,17 @@ export function createFcControlClient(options: FcControlOptions): FcControlClien
       if (!apiKeyID || !apiKeyValue) throw new ProtocolError(`${call.operation}: the answer has no key`, { operation: call.operation });
       const told = new Date(expireTime ?? Number.NaN);
       return { apiKeyId: apiKeyID, value: apiKeyValue, expiresAt: Number.isNaN(told.getTime()) ? expiresAt : told };
+    },
+    async *listApiKeys(request = {}) {
+      for (let pageNumber = 1, seen = 0; ; pageNumber += 1) {
+        const { call, headers } = toCall("ListApiKeys", request, true);
+        const params = { query: { pageNumber, pageSize: PAGE_SIZE } };
+        const { data } = await rest.call(call, (client, init) => client.GET("/pop/2026-05-09/api-keys", { ...init, headers, params }));
+        const keys = data?.apiKeys ?? [];
+        for (const key of keys) yield toKeyInfo(key);
+        seen += keys.length;
+        if (keys.length === 0 || seen >= (data?.total ?? 0)) return;
+      }
     },
     deleteApiKey(apiKeyId, request = {}) {
       const { call, headers } = toCall("DeleteApiKey", request, true);
@@ -134,6 +156,10 @@ export function createFcControlClient(options: FcControlOptions): FcControlClien
       return data;
     },
   };
+}
+
+function toKeyInfo({ apiKeyID = "", apiKeyName = "", expireTime }: Schemas["ApiKey"]): FcApiKeyInfo {
+  return { apiKeyId: apiKeyID, name: apiKeyName, expiresAt: expireTime ? new Date(expireTime) : undefined };
 }
 
 function toCall(action: string, options: RequestOptions, isIdempotent: boolean) {

@@ -1,4 +1,5 @@
 import { untilAborted } from "../shared/until-aborted.js";
+import type { RequestOptions } from "../transport/config.js";
 import type { FcApiKey, FcControlClient } from "./fc-control-client.js";
 
 /** How long keys live. */
@@ -9,6 +10,8 @@ export interface FcKeyExchangeOptions {
   readonly refreshAheadMs?: number | undefined;
 }
 
+/** With this the names of the keys begin that are made here. */
+const NAME_PREFIX = "agent-sandbox-";
 const KEY_LIFE_MS = 3_600_000;
 const REFRESH_AHEAD_MS = 300_000;
 
@@ -60,7 +63,7 @@ export class FcKeyExchange implements AsyncDisposable {
   }
 
   async #exchange(): Promise<FcApiKey> {
-    const name = `agent-sandbox-${crypto.randomUUID().slice(0, 8)}`;
+    const name = `${NAME_PREFIX}${crypto.randomUUID().slice(0, 8)}`;
     const key = await this.#control.createApiKey({ name, expiresAt: new Date(Date.now() + this.#lifeMs) });
     const ended = this.#keys.filter(({ expiresAt }) => expiresAt.getTime() <= Date.now());
     this.#keys = [...this.#keys.filter((known) => !ended.includes(known)), key];
@@ -68,4 +71,15 @@ export class FcKeyExchange implements AsyncDisposable {
     for (const { apiKeyId } of ended) void this.#control.deleteApiKey(apiKeyId).catch(() => undefined);
     return key;
   }
+}
+
+/** Delete expired keys that processes left behind which ended without disposing of their connection. Resolves to their number. */
+export async function deleteExpiredKeys(control: FcControlClient, options: RequestOptions = {}): Promise<number> {
+  const expired: string[] = [];
+  for await (const { apiKeyId, name, expiresAt } of control.listApiKeys(options)) {
+    if (name.startsWith(NAME_PREFIX) && expiresAt !== undefined && expiresAt.getTime() <= Date.now()) expired.push(apiKeyId);
+  }
+  let count = 0;
+  for (const apiKeyId of expired) if (await control.deleteApiKey(apiKeyId, options)) count += 1;
+  return count;
 }

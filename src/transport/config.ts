@@ -1,6 +1,6 @@
 import { readConfigFile, readEnvironment } from "#runtime";
 import { AuthenticationError, InvalidArgumentError } from "../errors/error-classes.js";
-import { isFcHost } from "../shared/fc-endpoints.js";
+import { isFcHost, toFcEndpoints } from "../shared/fc-endpoints.js";
 import type { Logger } from "./logger.js";
 
 /** What every call that talks to a server takes. */
@@ -27,7 +27,10 @@ export type ApiKeyProvider = (options: { readonly signal: AbortSignal }) => Prom
 export interface ConnectionOptions extends RequestOptions {
   /** The key, or what gives one that may change. Environment: `AGENT_SANDBOX_API_KEY`, `E2B_API_KEY`, `SANDBOX_API_KEY`. */
   readonly apiKey?: string | ApiKeyProvider | undefined;
-  /** Domain of the service; the API is at `https://api.<domain>` unless `apiUrl` says otherwise. @defaultValue "e2b.app" */
+  /**
+   * Domain of the service; the API is at `https://api.<domain>` unless `apiUrl` says otherwise. Environment: `AGENT_SANDBOX_DOMAIN`, `E2B_DOMAIN`,
+   * `SANDBOX_DOMAIN`, else the region of the FC service in `AGENT_SANDBOX_REGION`, `SANDBOX_REGION`. @defaultValue "e2b.app"
+   */
   readonly domain?: string | undefined;
   /** URL of the control plane. Environment: `AGENT_SANDBOX_API_URL`, `E2B_API_URL`, `SANDBOX_API_BASE_URL`. */
   readonly apiUrl?: string | undefined;
@@ -83,6 +86,7 @@ const ENCODINGS: readonly string[] = ["auto", "json", "binary"] satisfies Encodi
 const VARIABLES = {
   api_key: ["AGENT_SANDBOX_API_KEY", "E2B_API_KEY", "SANDBOX_API_KEY"],
   domain: ["AGENT_SANDBOX_DOMAIN", "E2B_DOMAIN", "SANDBOX_DOMAIN"],
+  region: ["AGENT_SANDBOX_REGION", "SANDBOX_REGION"],
   api_url: ["AGENT_SANDBOX_API_URL", "E2B_API_URL", "SANDBOX_API_BASE_URL"],
   sandbox_url: ["AGENT_SANDBOX_SANDBOX_URL", "E2B_SANDBOX_URL"],
   volume_url: ["AGENT_SANDBOX_VOLUME_API_URL", "E2B_VOLUME_API_URL"],
@@ -108,8 +112,8 @@ export function resolveConfig(options: ConnectionOptions = {}): Config {
   };
 
   const apiKey = options.apiKey ?? setting("api_key");
-  const domain = options.domain ?? setting("domain");
   const givenApiUrl = options.apiUrl ?? setting("api_url");
+  const domain = options.domain ?? setting("domain") ?? (apiKey && !givenApiUrl ? domainOfRegion(setting("region")) : undefined);
   const sandboxUrl = options.sandboxUrl ?? setting("sandbox_url");
   const volumeUrl = setting("volume_url");
   const wanted = options.platform ?? setting("platform");
@@ -162,6 +166,11 @@ export function checkTimeoutMs(name: string, value: number | undefined): number 
     throw new InvalidArgumentError(`${name} must be a finite number of milliseconds of at least 0, not ${String(value)}`);
   }
   return Math.ceil(value);
+}
+
+/** A region is one of the FC service. */
+function domainOfRegion(region: string | undefined): string | undefined {
+  return region === undefined ? undefined : toFcEndpoints({ region }).domain;
 }
 
 function checkRetries(value: number | undefined): number {

@@ -46,6 +46,20 @@ describe("abx template deploy", () => {
     ]);
   });
 
+  it("lets the service copy the image and put the daemon into it where that is asked for", async () => {
+    const image = "registry.example.com/team/mine:v1";
+    const target = ["--target-image", "registry.example.com/team/made:v1", "--envd-inject"];
+    const { stdout } = await deploy(["--dry-run", "--json", "--image", image, "--acree-instance-id", "cri-1", ...target]);
+    const { steps } = JSON.parse(stdout) as { steps: string[] };
+    const spec = JSON.parse(/with (\{.*)$/m.exec(steps.find((step) => step.startsWith("CreateTemplate")) ?? "")?.[1] ?? "") as object;
+    expect(spec).toMatchObject({
+      runtimeConfig: { sandboxConfig: { image: "registry.example.com/team/made:v1", registryType: "acree", acrInstanceId: "cri-1" } },
+      buildConfig: { copy: { enabled: true, image, registryType: "acree", acrInstanceId: "cri-1" }, envdInject: { enabled: true } },
+    });
+    expect((await deploy(["--dry-run", "--image", image, "--envd-inject"])).stderr).toMatch(/--target-image/);
+    expect((await deploy(["--dry-run", "--image", image, "--target-image", image])).stderr).toMatch(/another image/);
+  });
+
   it("without a terminal to ask on does nothing unless it was allowed", async () => {
     const { status, stderr } = await deploy(["--image", "registry.example.com/team/mine:v1"]);
     expect(status).toBe(2);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { AuthenticationError } from "../../src/index.js";
-import { FcSandbox, fcConnection, fcControl } from "../../src/sandbox/fc/index.js";
+import { deleteExpiredKeys, FcSandbox, fcConnection, fcControl } from "../../src/sandbox/fc/index.js";
 import { FcStandIn, REGION } from "./support/stand-in.js";
 import { ACCESS_KEY } from "./support/stand-in-control.js";
 
@@ -116,6 +116,17 @@ describe("the account's control plane", () => {
     expect(standIn.seen).toHaveLength(2);
     standIn.control.failures.push(403);
     await expect(control.deleteApiKey("x")).rejects.toMatchObject({ reason: "permission_denied", operation: "fc.deleteApiKey" });
+  });
+
+  it("finds keys that processes left behind on all pages, and deletes those that expired", async () => {
+    await using standIn = await FcStandIn.open();
+    const control = fcControl({ region: REGION, accessKey: ACCESS_KEY, fetch: standIn.fetch });
+    const past = "2026-01-01T00:00:00Z";
+    for (let i = 0; i < 60; i += 1) standIn.control.keys.set(`ours-${i}`, { value: "v", name: `agent-sandbox-${i}`, expireTime: past });
+    standIn.control.keys.set("mine", { value: "v", name: "mine", expireTime: past });
+    const { apiKeyId } = await control.createApiKey({ name: "agent-sandbox-live", expiresAt: new Date(Date.now() + 60_000) });
+    expect(await deleteExpiredKeys(control)).toBe(60);
+    expect([...standIn.control.keys.keys()]).toEqual(["mine", apiKeyId]);
   });
 
   it("calls any other operation by its name", async () => {

@@ -20,6 +20,8 @@ export interface DeployOptions {
   readonly acreeInstanceId?: string;
   readonly tag?: string;
   readonly pullAs?: string;
+  readonly targetImage?: string;
+  readonly envdInject?: boolean;
   readonly region?: string;
   readonly teamId?: string;
   readonly cpuCount?: number;
@@ -94,7 +96,8 @@ function toSpec(name: string, image: string, options: DeployOptions, yaml: Templ
   const startCommand = options.cmd ?? yaml?.startCommand;
   const readyCommand = options.readyCmd ?? yaml?.readyCommand;
   const teamID = options.teamId ?? readFcSettings().teamId;
-  const { internetAccess, acreeInstanceId } = options;
+  const { internetAccess, acreeInstanceId, targetImage } = options;
+  const registry = acreeInstanceId !== undefined && { registryType: "acree", acrInstanceId: acreeInstanceId };
   return {
     name,
     ...(teamID !== undefined && { teamID }),
@@ -104,14 +107,25 @@ function toSpec(name: string, image: string, options: DeployOptions, yaml: Templ
       ...(internetAccess !== undefined && { internetAccess }),
       ...toVpc(options),
       sandboxConfig: {
-        image,
+        image: targetImage ?? image,
         generation,
-        ...(acreeInstanceId !== undefined && { registryType: "acree", acrInstanceId: acreeInstanceId }),
+        ...registry,
         ...(startCommand !== undefined && { startCommand }),
         ...(readyCommand !== undefined && { readyCommand }),
       },
     },
+    ...toBuildConfig(image, options, registry || {}),
   };
+}
+
+/** Left out unless something was said, since the service then tells its own images from others by itself. */
+function toBuildConfig(source: string, { targetImage, envdInject }: DeployOptions, registry: object): Pick<FcTemplateSpec, "buildConfig"> {
+  if (targetImage === undefined && envdInject === undefined) return {};
+  if (envdInject && targetImage === undefined)
+    throw new InvalidArgumentError("--envd-inject changes the image, so it needs --target-image");
+  if (targetImage === source) throw new InvalidArgumentError("--target-image must be another image than the one that is pushed");
+  const copy = targetImage === undefined ? { enabled: false } : { enabled: true, image: source, ...registry };
+  return { buildConfig: { copy, envdInject: { enabled: envdInject ?? false } } };
 }
 
 function toVpc({ vpcId, vswitchIds, securityGroupId }: DeployOptions): Pick<FcTemplateSpec["runtimeConfig"], "vpcConfig"> {

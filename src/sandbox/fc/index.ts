@@ -2,11 +2,13 @@
 export type {
   FcAccessKey,
   FcApiKey,
+  FcApiKeyInfo,
   FcCall,
   FcControlClient,
   FcTemplateInfo,
   FcTemplateSpec,
 } from "../../protocol/fc-control-client.js";
+export { deleteExpiredKeys, type FcKeyExchangeOptions } from "../../protocol/fc-key-exchange.js";
 export { type FcSettings, readFcSettings } from "../../protocol/fc-settings.js";
 export { FC_REGIONS, type FcFamily, type FcRegion } from "../../shared/fc-endpoints.js";
 export {

@@ -12,7 +12,7 @@ interface Template {
 
 /** The control plane of the account. It checks each signature with its own code. */
 export class StandInControl {
-  readonly keys = new Map<string, { readonly value: string; readonly expireTime: string }>();
+  readonly keys = new Map<string, { readonly value: string; readonly name: string; readonly expireTime: string }>();
   readonly templates: Template[] = [];
   readonly #nonces = new Set<string>();
   /** Status of the next answers, while there are any. */
@@ -38,13 +38,19 @@ export class StandInControl {
   #call(call: string, id: string | undefined, request: SeenRequest): Reply {
     switch (call) {
       case "CreateApiKey POST api-keys": {
-        const { expireTime } = JSON.parse(request.body) as { expireTime: string };
+        const { apiKeyName: name, expireTime } = JSON.parse(request.body) as { apiKeyName: string; expireTime: string };
         if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(expireTime)) return refusal(400, "InvalidParameter", "expireTime");
         const apiKeyID = randomUUID();
         const apiKeyValue = `e2b_${apiKeyID.replaceAll("-", "")}`;
-        this.keys.set(apiKeyID, { value: apiKeyValue, expireTime });
+        this.keys.set(apiKeyID, { value: apiKeyValue, name, expireTime });
         this.createdKeys += 1;
         return { status: 200, body: { requestId: "r", apiKey: { apiKeyID, apiKeyValue, expireTime } } };
+      }
+      case "ListApiKeys GET api-keys": {
+        const query = new URL(request.path, "http://x").searchParams;
+        const [page, size] = [Number(query.get("pageNumber")), Number(query.get("pageSize"))];
+        const all = [...this.keys].map(([apiKeyID, { name: apiKeyName, expireTime }]) => ({ apiKeyID, apiKeyName, expireTime }));
+        return { status: 200, body: { requestId: "r", total: all.length, apiKeys: all.slice((page - 1) * size, page * size) } };
       }
       case "DeleteApiKey DELETE api-keys":
         return this.keys.delete(id ?? "") ? { status: 200, body: { requestId: "r" } } : refusal(404, "ApiKeyNotFound", "no such key");
