@@ -121,5 +121,5 @@ export type { CopyItem, FinishedTemplate, TemplateBuilder, TemplateOptions } fro
 export type { CopyOptions } from "./sandbox/template/template-step.js";
 export { Volume, type VolumeListOptions, type VolumeReadOptions } from "./sandbox/volume.js";
 export { type WatchCallback, type WatchExitCallback, WatchHandle } from "./sandbox/watch-handle.js";
-export type { ConnectionOptions, Encoding, PlatformKind, RequestOptions } from "./transport/config.js";
+export type { ApiKeyProvider, ConnectionOptions, Encoding, PlatformKind, RequestOptions, ServiceKind } from "./transport/config.js";
 export type { LogFacts, Logger } from "./transport/logger.js";

@@ -27,6 +27,7 @@ export class FcKeyExchange implements AsyncDisposable {
   readonly #aheadMs: number;
   /** Newest last. All but the newest may still be used by requests on their way. */
   #keys: FcApiKey[] = [];
+  #madeAtMs = 0;
   #pending: Promise<FcApiKey> | undefined;
 
   constructor(control: FcControlClient, options: FcKeyExchangeOptions = {}) {
@@ -35,11 +36,17 @@ export class FcKeyExchange implements AsyncDisposable {
     this.#aheadMs = Math.min(options.refreshAheadMs ?? REFRESH_AHEAD_MS, this.#lifeMs / 2);
   }
 
-  /** A key that is good for a while. Calls at the same time share one exchange, and an abort ends only the wait of its caller. */
-  async get({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<string> {
+  /**
+   * A key that is good for a while. Calls at the same time share one exchange, and an abort ends only the wait of its caller.
+   *
+   * A key that the service refused although its time is not over is replaced, but not one that was made a moment ago: it is refused for another
+   * reason, and each exchange leaves a key in the account.
+   */
+  async get(call: { readonly signal?: AbortSignal | undefined; readonly refused?: string | undefined } = {}): Promise<string> {
     const newest = this.#keys.at(-1);
     const leftMs = newest === undefined ? 0 : newest.expiresAt.getTime() - Date.now();
-    if (newest !== undefined && leftMs > this.#aheadMs) return newest.value;
+    const isRefused = newest !== undefined && newest.value === call.refused && Date.now() - this.#madeAtMs > this.#aheadMs;
+    if (newest !== undefined && !isRefused && leftMs > this.#aheadMs) return newest.value;
     this.#pending ??= this.#exchange().finally(() => {
       this.#pending = undefined;
     });
@@ -51,7 +58,7 @@ export class FcKeyExchange implements AsyncDisposable {
         throw error;
       },
     );
-    return untilAborted(exchanged, signal);
+    return untilAborted(exchanged, call.signal);
   }
 
   /** Delete the keys that were made. A key that cannot be deleted expires; the first failure is thrown after all were tried. */
@@ -65,6 +72,7 @@ export class FcKeyExchange implements AsyncDisposable {
   async #exchange(): Promise<FcApiKey> {
     const name = `${NAME_PREFIX}${crypto.randomUUID().slice(0, 8)}`;
     const key = await this.#control.createApiKey({ name, expiresAt: new Date(Date.now() + this.#lifeMs) });
+    this.#madeAtMs = Date.now();
     const ended = this.#keys.filter(({ expiresAt }) => expiresAt.getTime() <= Date.now());
     this.#keys = [...this.#keys.filter((known) => !ended.includes(known)), key];
     // They open nothing any more, so a failure to delete one is no failure of the call that needs a key.

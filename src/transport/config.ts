@@ -20,8 +20,8 @@ export type Encoding = "auto" | "json" | "binary";
 /** What a server adds to the wire and leaves out of it. `fc` is Alibaba Cloud's, `e2b` everyone else's, ours too. */
 export type ServiceKind = "e2b" | "fc";
 
-/** Gives the API key for a request; asked before each. */
-export type ApiKeyProvider = (options: { readonly signal: AbortSignal }) => Promise<string>;
+/** Gives the API key for a request; asked before each, and once more with the key that the server refused. */
+export type ApiKeyProvider = (options: { readonly signal: AbortSignal; readonly refused?: string | undefined }) => Promise<string>;
 
 /** Where the platform is and how to talk to it. Each absent option comes from the environment, then the configuration file. */
 export interface ConnectionOptions extends RequestOptions {

@@ -102,8 +102,8 @@ export function createRestClient<Paths extends object = ControlPaths>(rest: Rest
   };
 }
 
-async function identity({ apiKey }: RestOptions, signal: AbortSignal): Promise<Record<string, string>> {
-  const key = typeof apiKey === "function" ? await apiKey({ signal }) : apiKey;
+async function identity({ apiKey }: RestOptions, signal: AbortSignal, refused?: string): Promise<Record<string, string>> {
+  const key = typeof apiKey === "function" ? await apiKey({ signal, refused }) : apiKey;
   return { ...(typeof key === "string" && { "x-api-key": key }), "user-agent": `agent-sandbox-js/${VERSION}` };
 }
 
@@ -115,24 +115,31 @@ async function exchange(
   request: Request,
 ): Promise<Response> {
   const startedAtMs = Date.now();
-  const hasBody = request.body !== null;
-  const answer = await sendWithRetry(
-    rest.http,
-    {
-      method: request.method,
-      url: request.url,
-      headers: {
-        ...rest.apiHeaders,
-        ...Object.fromEntries(request.headers),
-        ...(await identity(rest, deadline.signal)),
+  const body = request.body === null ? undefined : await request.text();
+  const send = (identity: Readonly<Record<string, string>>) =>
+    sendWithRetry(
+      rest.http,
+      {
+        method: request.method,
+        url: request.url,
+        headers: { ...rest.apiHeaders, ...Object.fromEntries(request.headers), ...identity },
+        body,
+        signal: deadline.signal,
+        isIdempotent: options.isIdempotent,
       },
-      body: hasBody ? await request.text() : undefined,
-      signal: deadline.signal,
-      isIdempotent: options.isIdempotent,
-    },
-    { retries: rest.retries, statuses: GATEWAY_STATUSES },
-    deadline.endsAtMs,
-  );
+      { retries: rest.retries, statuses: GATEWAY_STATUSES },
+      deadline.endsAtMs,
+    );
+  const first = await identity(rest, deadline.signal);
+  let answer = await send(first);
+  if (answer.status === 401 && typeof rest.apiKey === "function") {
+    // A request that was not let in was not carried out, so another key may try.
+    const other = await identity(rest, deadline.signal, first["x-api-key"]);
+    if (other["x-api-key"] !== first["x-api-key"]) {
+      await answer.bytes().catch(() => undefined);
+      answer = await send(other);
+    }
+  }
   const { pathname } = new URL(request.url);
   const facts = { method: request.method, path: pathname, status: answer.status, durationMs: Date.now() - startedAtMs };
   if (answer.status < 200 || answer.status >= 300) {

@@ -60,6 +60,19 @@ describe("an access key", () => {
     await vi.waitFor(() => expect(standIn.control.keys.size).toBe(2));
   });
 
+  it("gets a new key for one that the service refuses early, and none when it refuses a new one", async () => {
+    await using standIn = await FcStandIn.open();
+    await using connection = fcConnection({ region: REGION, accessKey: ACCESS_KEY, fetch: standIn.fetch });
+    const sandbox = await FcSandbox.create(connection);
+    standIn.control.keys.clear();
+    await expect(sandbox.getInfo()).rejects.toBeInstanceOf(AuthenticationError);
+    expect(standIn.control.createdKeys).toBe(1);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + 6 * 60_000);
+    expect((await sandbox.getInfo()).sandboxId).toBe(sandbox.sandboxId);
+    expect(standIn.control.createdKeys).toBe(2);
+  });
+
   it("that is refused rejects the call with the reason of the account's control plane", async () => {
     await using standIn = await FcStandIn.open();
     const accessKey = { ...ACCESS_KEY, accessKeySecret: "another" };

@@ -3,7 +3,7 @@ import { createFcControlClient, type FcAccessKey, type FcControlClient } from ".
 import { FcKeyExchange, type FcKeyExchangeOptions } from "../../protocol/fc-key-exchange.js";
 import { readFcSettings } from "../../protocol/fc-settings.js";
 import { type FcFamily, type FcRegion, toFcEndpoints } from "../../shared/fc-endpoints.js";
-import { type ConnectionOptions, resolveConfig } from "../../transport/config.js";
+import { type ApiKeyProvider, type ConnectionOptions, resolveConfig } from "../../transport/config.js";
 
 /** Which account, where. Each absent option comes from the environment. */
 export interface FcAccountOptions extends Pick<ConnectionOptions, "requestTimeoutMs" | "proxy" | "retries" | "logger" | "fetch"> {
@@ -53,7 +53,7 @@ export function fcConnection(options: FcConnectionOptions = {}): FcConnection {
     options.apiKey === undefined && accessKey !== undefined
       ? new FcKeyExchange(fcControl({ ...options, region, accessKey }), { keyLifeMs, refreshAheadMs })
       : undefined;
-  const apiKey = options.apiKey ?? (exchange === undefined ? ambient.apiKey : (call: { signal: AbortSignal }) => exchange.get(call));
+  const apiKey = options.apiKey ?? (exchange === undefined ? ambient.apiKey : (call: Parameters<ApiKeyProvider>[0]) => exchange.get(call));
   if (apiKey === undefined) throw new AuthenticationError(`no credential for the FC service: pass apiKey or accessKey, ${OR_SET}`);
   return {
     ...own,
