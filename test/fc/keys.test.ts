@@ -14,6 +14,14 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
+function openGate(): { readonly opened: Promise<void>; open(): void } {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open: () => open() };
+}
+
 describe("an access key", () => {
   it("is exchanged once for a key that lives an hour, which is deleted in the end", async () => {
     await using standIn = await FcStandIn.open();
@@ -71,6 +79,29 @@ describe("an access key", () => {
     vi.setSystemTime(Date.now() + 6 * 60_000);
     expect((await sandbox.getInfo()).sandboxId).toBe(sandbox.sandboxId);
     expect(standIn.control.createdKeys).toBe(2);
+  });
+
+  it("is exchanged for all who wait: one that gives up ends only its own wait", async () => {
+    await using standIn = await FcStandIn.open();
+    const [started, released] = [openGate(), openGate()];
+    const held: typeof fetch = async (input, init) => {
+      if (String(input).includes("/api-keys") && init?.method === "POST") {
+        started.open();
+        await released.opened;
+      }
+      return standIn.fetch(input, init);
+    };
+    await using connection = fcConnection({ region: REGION, accessKey: ACCESS_KEY, fetch: held });
+    const abort = new AbortController();
+    const given = FcSandbox.create({ ...connection, signal: abort.signal });
+    const patient = FcSandbox.create(connection);
+    await started.opened;
+    abort.abort(new Error("enough"));
+    await expect(given).rejects.toThrow("enough");
+    released.open();
+    expect((await patient).sandboxId).toMatch(/^sbx-/);
+    expect(standIn.control.createdKeys).toBe(1);
+    expect(standIn.requestsTo("api.")).toEqual(["POST /sandboxes"]);
   });
 
   it("that is refused rejects the call with the reason of the account's control plane", async () => {

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
+import fc from "fast-check";
 import { expect, it } from "vitest";
-import { type Acs3Request, signAcs3, toCanonicalRequest, toSignedHeaders } from "../../src/transport/acs3.js";
+import { type Acs3Request, createSigningHttpClient, signAcs3, toCanonicalRequest, toSignedHeaders } from "../../src/transport/acs3.js";
+import { ACCESS_KEY, StandInControl } from "../fc/support/stand-in-control.js";
 
 const KEY = { accessKeyId: "testAccessKeyId", accessKeySecret: "testAccessKeySecret" };
 const HOST = "https://fcsandbox.cn-hangzhou.aliyuncs.com";
@@ -66,5 +68,28 @@ it("a query is encoded strictly, and the token of a temporary key is part of the
   expect((await signAcs3(request, key)).authorization).toContain(
     "SignedHeaders=host;x-acs-action;x-acs-content-sha256;x-acs-date;x-acs-security-token;x-acs-signature-nonce;x-acs-version," +
       "Signature=f1614854a37ec0115501d5a91995c26e9a3e409e3be39450980e5c0e28553eb8",
+  );
+});
+
+it("whatever the query holds, what is sent is spelled as it was signed, and says the same", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(fc.string({ unit: "grapheme", minLength: 1 }), fc.string({ unit: "binary" }))), async (pairs) => {
+      const control = new StandInControl();
+      let sent = new URL(HOST);
+      const http = createSigningHttpClient(
+        async ({ method, url, headers }) => {
+          sent = new URL(url);
+          const path = url.slice(sent.origin.length);
+          const { status } = control.answer({ method, host: sent.host, path, headers, body: "" });
+          return { status, header: () => undefined, body: (async function* () {})(), bytes: async () => new Uint8Array() };
+        },
+        "2026-05-09",
+        ACCESS_KEY,
+      );
+      const url = `${HOST}/pop/2026-05-09/teams?${new URLSearchParams(pairs)}`;
+      expect((await http({ method: "GET", url, headers: { "x-acs-action": "ListTeams" } })).status).toBe(200);
+      const sort = (list: readonly (readonly [string, string])[]) => list.map((pair) => JSON.stringify(pair)).sort();
+      expect(sort([...sent.searchParams])).toEqual(sort(pairs));
+    }),
   );
 });
