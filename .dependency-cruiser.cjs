@@ -16,7 +16,7 @@ module.exports = {
     layer(
       "cli-uses-entries",
       "^src/cli/",
-      "^src/(?!errors/|shared/|cli/|index\\.ts$|node/index\\.ts$|agent/mcp/index\\.ts$|control/(main|paths|setup/))",
+      "^src/(?!errors/|shared/|cli/|index\\.ts$|node/index\\.ts$|agent/mcp/index\\.ts$|sandbox/fc/index\\.ts$|control/(main|paths|setup/))",
     ),
     {
       name: "gen-stops-at-l2",

@@ -1,6 +1,6 @@
 import { defineConfig, type UserConfig } from "tsdown";
 
-/** Output path without extension → source file. The first thirteen are names that package.json's `exports` and `imports` promise. */
+/** Output path without extension → source file. The first fourteen are names that package.json's `exports` and `imports` promise. */
 const ENTRIES: Record<string, string> = {
   index: "src/index.ts",
   "code-interpreter": "src/code-interpreter.ts",
@@ -15,6 +15,7 @@ const ENTRIES: Record<string, string> = {
   "declarative/index": "src/declarative/index.ts",
   "agent/index": "src/agent/index.ts",
   "agent/mcp/index": "src/agent/mcp/index.ts",
+  "fc/index": "src/sandbox/fc/index.ts",
   "cli/abx": "src/cli/abx.ts",
   "control/runtime-helper": "src/control/drivers/oci/runtime-helper.ts",
 };
@@ -26,6 +27,7 @@ const TYPED_ENTRIES = {
   "agent/index": "src/agent/index.ts",
   "agent/mcp/index": "src/agent/mcp/index.ts",
   "server/index": "src/server/index.ts",
+  "fc/index": "src/sandbox/fc/index.ts",
 };
 
 const shared = {

@@ -149,5 +149,5 @@ export { type WatchCallback, type WatchExitCallback, WatchHandle } from "./sandb
 export type { CommandArgument } from "./shared/command-arguments.js";
 export type { CommandSet } from "./shared/command-definition.js";
 export type { CustomCommandSpec } from "./shared/custom-commands.js";
-export type { ConnectionOptions, Encoding, PlatformKind, RequestOptions } from "./transport/config.js";
+export type { ApiKeyProvider, ConnectionOptions, Encoding, PlatformKind, RequestOptions, ServiceKind } from "./transport/config.js";
 export type { LogFacts, Logger } from "./transport/logger.js";

@@ -35,7 +35,7 @@ export interface paths {
         put?: never;
         /**
          * Run code and stream what it gives
-         * @description The answer begins when it is the execution's turn and its kernel runs. A client that leaves ends its execution: the kernel gets SIGINT, and what does not stop within four seconds is ended with its kernel. Exceptions of the code are lines of the answer, not errors of the request.
+         * @description The answer begins when it is the execution's turn and its kernel runs. A client that leaves ends its execution: the kernel gets SIGINT, and what does not stop within ten seconds is ended with its kernel. Exceptions of the code are lines of the answer, not errors of the request.
          */
         post: operations["executeCode"];
         delete?: never;

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 
-const OURS = /^(AGENT_SANDBOX|E2B|SANDBOX)_/;
+const OURS = /^(AGENT_SANDBOX|E2B|SANDBOX|FCSANDBOX|ALIBABA_CLOUD|ALICLOUD|ACR)_/;
 
-/** Take this product's variables from `.env` in the working directory; what the environment has already wins. */
+/** Take the variables of this product and of the clouds that it uses from `.env` in the working directory; what the environment has already wins. */
 export function loadDotEnv(): void {
   let text: string;
   try {

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { addDeployCommand } from "./deploy-command.js";
 import { collectPair, parseWholeNumber } from "./option-parsers.js";
 
 /** The commands below `abx template`. */
@@ -32,6 +33,8 @@ export function addTemplateCommands(program: Command, setExitCode: (code: number
     .action(async (name, options) =>
       setExitCode(await (await import("./commands/template-build.js")).runTemplateBuildCommand(name, options)),
     );
+
+  addDeployCommand(template, setExitCode);
 
   template
     .command("list")

@@ -14,13 +14,27 @@ export interface TemplateYaml {
   readonly readyCommand: string | undefined;
   readonly dockerfile: string | undefined;
   readonly customCommands: Readonly<Record<string, CustomCommandSpec>>;
+  /** Of the runtime of the FC service. */
+  readonly generation: number | undefined;
 }
 
 export const TEMPLATE_FILE = "template.yaml";
 
 /** Fields that this command reads, and those that describe the template for people and catalogues. */
-const READ = ["name", "tags", "env", "cpu_count", "memory_mb", "resources", "start_cmd", "ready_cmd", "dockerfile", "custom_commands"];
-const DESCRIPTIVE = ["version", "description", "author", "license", "ports", "generation", "capabilities"];
+const READ = [
+  "name",
+  "tags",
+  "env",
+  "cpu_count",
+  "memory_mb",
+  "resources",
+  "start_cmd",
+  "ready_cmd",
+  "dockerfile",
+  "custom_commands",
+  "generation",
+];
+const DESCRIPTIVE = ["version", "description", "author", "license", "ports", "capabilities"];
 /** They were build instructions once; the Dockerfile is the only source of those now. */
 const MOVED = ["base", "system_packages", "python_packages", "node_packages", "commands", "copy_files"];
 
@@ -68,6 +82,7 @@ export function readTemplateYaml(file: string): TemplateYaml | undefined {
     readyCommand: text("ready_cmd"),
     dockerfile: text("dockerfile"),
     customCommands: (fields.custom_commands ?? {}) as Readonly<Record<string, CustomCommandSpec>>, // parsed above
+    generation: count("generation", fields.generation),
   };
 }
 

@@ -41,10 +41,12 @@ export interface LifecycleFacts {
   readonly baseUrl: string;
   /** It keeps the key of a creation, so that the creation may be repeated. */
   readonly keepsKeys: boolean;
+  /** It wants each value of a list in the query under the name anew, and not all in one. */
+  readonly repeatsNames: boolean;
 }
 
 /** Put the control plane into domain terms. */
-export function createLifecycleClient(rest: RestClient, { routes, baseUrl, keepsKeys }: LifecycleFacts): LifecycleClient {
+export function createLifecycleClient(rest: RestClient, { routes, baseUrl, keepsKeys, repeatsNames }: LifecycleFacts): LifecycleClient {
   /**
    * Use the newest route and fall back to the older one where the server does not have it.
    *
@@ -115,7 +117,7 @@ export function createLifecycleClient(rest: RestClient, { routes, baseUrl, keeps
       const { data, response } = await rest.call(call, (client, init) =>
         client.GET("/v2/sandboxes", {
           ...init,
-          querySerializer: { array: { style: "form", explode: false } },
+          querySerializer: { array: { style: "form", explode: repeatsNames } },
           params: {
             query: {
               ...(query.metadata !== undefined && { metadata: encodeMetadata(query.metadata) }),

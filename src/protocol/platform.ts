@@ -9,6 +9,9 @@ import { createRestClient, type RestClient } from "../transport/rest.js";
 import { createRpcClient, type RpcClient } from "../transport/rpc.js";
 import { type ArchiveClient, createHttpArchives } from "./archive-client.js";
 import { CODE_PORT, type CodeClient, createCodeClient } from "./code-client.js";
+import { FC_ROUTES, withFcLifecycle } from "./fc-lifecycle.js";
+import { createFcMountClient, type FcMountClient } from "./fc-mount-client.js";
+import { withFcStates } from "./fc-states.js";
 import { createFilesystemClient, type FilesystemClient } from "./filesystem-client.js";
 import { createLifecycleClient, type LifecycleClient } from "./lifecycle-client.js";
 import type { SandboxAccess } from "./lifecycle-types.js";
@@ -40,6 +43,8 @@ const SHARED_HOST_DOMAINS: readonly string[] = ["e2b.app", "e2b.dev", "e2b.pro",
 export class ConnectionPool {
   readonly #clients = new Map<string | undefined, HttpClient>();
   readonly routes = new Map<string, RouteGeneration>();
+  /** Sandboxes that a server may not know yet although it made them, and until when. */
+  readonly fresh = new Map<string, number>();
 
   /** The HTTP client for a configuration; a user's `fetch` wins. */
   httpClient({ fetch, proxy }: Pick<Config, "fetch" | "proxy">): HttpClient {
@@ -54,13 +59,17 @@ export class ConnectionPool {
 
 /** The clients of one control plane. */
 export function openLifecycle(config: Config, pool: ConnectionPool): LifecycleClient {
-  const facts = { routes: pool.routes, baseUrl: config.apiUrl, keepsKeys: config.platform === "local" };
-  return createLifecycleClient(openRest(config, pool), facts);
+  const isFc = config.service === "fc";
+  const routes = isFc ? FC_ROUTES : pool.routes;
+  const facts = { routes, baseUrl: config.apiUrl, keepsKeys: config.platform === "local", repeatsNames: isFc };
+  const client = createLifecycleClient(openRest(config, pool), facts);
+  return isFc ? withFcLifecycle(client, pool.fresh) : client;
 }
 
 /** The client for pauses, snapshots and forks of one control plane. */
 export function openStateClient(config: Config, pool: ConnectionPool): StateClient {
-  return createStateClient(openRest(config, pool));
+  const client = createStateClient(openRest(config, pool));
+  return config.service === "fc" ? withFcStates(client) : client;
 }
 
 /** The client for metrics, logs and events of one control plane. */
@@ -71,6 +80,11 @@ export function openRecordClient(config: Config, pool: ConnectionPool): RecordCl
 /** The client for the networks of the sandboxes of one control plane. */
 export function openNetworkClient(config: Config, pool: ConnectionPool): NetworkClient {
   return createNetworkClient(openRest(config, pool));
+}
+
+/** The client for late mounts, which one service has. */
+export function openFcMountClient(config: Config, pool: ConnectionPool): FcMountClient {
+  return createFcMountClient(openRest(config, pool));
 }
 
 /** The client for the secrets of one control plane. */

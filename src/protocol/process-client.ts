@@ -178,7 +178,9 @@ async function* readEvents(
       yield { type: kind.value.output.case, data: kind.value.output.value };
     } else if (kind?.case === "end") {
       hasEnded = true;
-      const { exitCode, error } = kind.value;
+      const { status, error } = kind.value;
+      // A daemon that counts the number as outdated leaves it 0 and tells it in words.
+      const exitCode = kind.value.exitCode || Number(/^exit status (\d+)$/.exec(status)?.[1] ?? 0);
       yield { type: "end", exitCode, error, signal: signalOfWords(error), isOutOfMemory: false };
     }
   }

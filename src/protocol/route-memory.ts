@@ -2,4 +2,7 @@
 export type RouteGeneration = "newest" | "older";
 
 /** What was learned about servers, by base URL. */
-export type RouteMemory = Pick<Map<string, RouteGeneration>, "get" | "set">;
+export interface RouteMemory {
+  get(baseUrl: string): RouteGeneration | undefined;
+  set(baseUrl: string, generation: RouteGeneration): unknown;
+}

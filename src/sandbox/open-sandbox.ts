@@ -1,9 +1,11 @@
 import { findOrStartLocalPlatform } from "#local-platform";
+import type { FcMountClient } from "../protocol/fc-mount-client.js";
 import type { LifecycleClient } from "../protocol/lifecycle-client.js";
 import type { SandboxAccess } from "../protocol/lifecycle-types.js";
 import {
   ConnectionPool,
   openDaemon,
+  openFcMountClient,
   openLifecycle,
   openNetworkClient,
   openRecordClient,
@@ -79,6 +81,11 @@ export async function openTemplates(options: ConnectionOptions): Promise<Templat
 /** Resolve the settings and open the volumes of the control plane. */
 export async function openVolumes(options: ConnectionOptions): Promise<VolumeClient> {
   return openVolumeClient(await resolvePlatform(options), pool);
+}
+
+/** Open the late mounts of a control plane. */
+export function openFcMounts({ config }: Platform): FcMountClient {
+  return openFcMountClient(config, pool);
 }
 
 /** Build the namespaces of one sandbox. The only place where the layers are put together. */

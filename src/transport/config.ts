@@ -1,5 +1,6 @@
 import { readConfigFile, readEnvironment } from "#runtime";
 import { AuthenticationError, InvalidArgumentError } from "../errors/error-classes.js";
+import { isFcHost, toFcEndpoints } from "../shared/fc-endpoints.js";
 import type { Logger } from "./logger.js";
 
 /** What every call that talks to a server takes. */
@@ -16,11 +17,20 @@ export type PlatformKind = "cloud" | "local";
 /** How messages to the daemon are encoded. `auto` speaks binary where the server says that it understands it, else JSON. */
 export type Encoding = "auto" | "json" | "binary";
 
+/** What a server adds to the wire and leaves out of it. `fc` is Alibaba Cloud's, `e2b` everyone else's, ours too. */
+export type ServiceKind = "e2b" | "fc";
+
+/** Gives the API key for a request; asked before each, and once more with the key that the server refused. */
+export type ApiKeyProvider = (options: { readonly signal: AbortSignal; readonly refused?: string | undefined }) => Promise<string>;
+
 /** Where the platform is and how to talk to it. Each absent option comes from the environment, then the configuration file. */
 export interface ConnectionOptions extends RequestOptions {
-  /** Environment: `AGENT_SANDBOX_API_KEY`, `E2B_API_KEY`, `SANDBOX_API_KEY`. */
-  readonly apiKey?: string | undefined;
-  /** Domain of the service; the API is at `https://api.<domain>` unless `apiUrl` says otherwise. @defaultValue "e2b.app" */
+  /** The key, or what gives one that may change. Environment: `AGENT_SANDBOX_API_KEY`, `E2B_API_KEY`, `SANDBOX_API_KEY`. */
+  readonly apiKey?: string | ApiKeyProvider | undefined;
+  /**
+   * Domain of the service; the API is at `https://api.<domain>` unless `apiUrl` says otherwise. Environment: `AGENT_SANDBOX_DOMAIN`, `E2B_DOMAIN`,
+   * `SANDBOX_DOMAIN`, else the region of the FC service in `AGENT_SANDBOX_REGION`, `SANDBOX_REGION`. @defaultValue "e2b.app"
+   */
   readonly domain?: string | undefined;
   /** URL of the control plane. Environment: `AGENT_SANDBOX_API_URL`, `E2B_API_URL`, `SANDBOX_API_BASE_URL`. */
   readonly apiUrl?: string | undefined;
@@ -28,6 +38,8 @@ export interface ConnectionOptions extends RequestOptions {
   readonly sandboxUrl?: string | undefined;
   /** Force one kind. Absent: `local` when neither a key nor a URL is found anywhere. */
   readonly platform?: PlatformKind | undefined;
+  /** @defaultValue "fc" where the host of the API or of sandboxes is of that service, else "e2b" */
+  readonly service?: ServiceKind | undefined;
   /** Proxy for all traffic, `http://[user:password@]host:port`. Node only. */
   readonly proxy?: string | undefined;
   /** Extra headers for the control plane. They never reach a sandbox. */
@@ -44,7 +56,8 @@ export interface ConnectionOptions extends RequestOptions {
 /** The settings of one client, resolved once and frozen. */
 export interface Config {
   readonly platform: PlatformKind;
-  readonly apiKey: string | undefined;
+  readonly service: ServiceKind;
+  readonly apiKey: string | ApiKeyProvider | undefined;
   readonly domain: string;
   readonly apiUrl: string;
   readonly sandboxUrl: string | undefined;
@@ -66,12 +79,14 @@ const DEFAULT_DOMAIN = "e2b.app";
 const DEFAULT_REQUEST_TIMEOUT_MS = 60_000;
 const DEFAULT_RETRIES = 3;
 const PLATFORMS: readonly string[] = ["cloud", "local"] satisfies PlatformKind[];
+const SERVICES: readonly unknown[] = ["e2b", "fc", undefined] satisfies (ServiceKind | undefined)[];
 const ENCODINGS: readonly string[] = ["auto", "json", "binary"] satisfies Encoding[];
 
 /** Environment names of each setting, strongest first. */
 const VARIABLES = {
   api_key: ["AGENT_SANDBOX_API_KEY", "E2B_API_KEY", "SANDBOX_API_KEY"],
   domain: ["AGENT_SANDBOX_DOMAIN", "E2B_DOMAIN", "SANDBOX_DOMAIN"],
+  region: ["AGENT_SANDBOX_REGION", "SANDBOX_REGION"],
   api_url: ["AGENT_SANDBOX_API_URL", "E2B_API_URL", "SANDBOX_API_BASE_URL"],
   sandbox_url: ["AGENT_SANDBOX_SANDBOX_URL", "E2B_SANDBOX_URL"],
   volume_url: ["AGENT_SANDBOX_VOLUME_API_URL", "E2B_VOLUME_API_URL"],
@@ -97,8 +112,8 @@ export function resolveConfig(options: ConnectionOptions = {}): Config {
   };
 
   const apiKey = options.apiKey ?? setting("api_key");
-  const domain = options.domain ?? setting("domain");
   const givenApiUrl = options.apiUrl ?? setting("api_url");
+  const domain = options.domain ?? setting("domain") ?? (apiKey && !givenApiUrl ? domainOfRegion(setting("region")) : undefined);
   const sandboxUrl = options.sandboxUrl ?? setting("sandbox_url");
   const volumeUrl = setting("volume_url");
   const wanted = options.platform ?? setting("platform");
@@ -113,13 +128,22 @@ export function resolveConfig(options: ConnectionOptions = {}): Config {
   if (wanted === "cloud" && !apiKey) {
     throw new AuthenticationError('platform "cloud" needs an API key: pass apiKey or set AGENT_SANDBOX_API_KEY');
   }
+  if (!SERVICES.includes(options.service)) {
+    throw new InvalidArgumentError(`service must be "e2b" or "fc", not ${JSON.stringify(options.service)}`);
+  }
+  const apiUrl = checkUrl("apiUrl", givenApiUrl ?? `https://api.${domain ?? DEFAULT_DOMAIN}`);
+  const service = options.service ?? (isFcHost(new URL(apiUrl).hostname) || isFcHost(domain ?? "") ? "fc" : "e2b");
+  if (service === "fc" && encoding === "binary") {
+    throw new InvalidArgumentError('encoding must not be "binary" here: the FC service refuses binary messages');
+  }
   return Object.freeze({
     // Both casts follow the two checks above.
     platform: platform as PlatformKind,
     encoding: encoding as Encoding,
+    service,
     apiKey,
     domain: domain ?? DEFAULT_DOMAIN,
-    apiUrl: checkUrl("apiUrl", givenApiUrl ?? `https://api.${domain ?? DEFAULT_DOMAIN}`),
+    apiUrl,
     sandboxUrl: sandboxUrl === undefined ? undefined : checkUrl("sandboxUrl", sandboxUrl),
     volumeUrl: volumeUrl === undefined ? undefined : checkUrl("volumeUrl", volumeUrl),
     requestTimeoutMs: checkTimeoutMs("requestTimeoutMs", options.requestTimeoutMs) ?? DEFAULT_REQUEST_TIMEOUT_MS,
@@ -142,6 +166,11 @@ export function checkTimeoutMs(name: string, value: number | undefined): number 
     throw new InvalidArgumentError(`${name} must be a finite number of milliseconds of at least 0, not ${String(value)}`);
   }
   return Math.ceil(value);
+}
+
+/** A region is one of the FC service. */
+function domainOfRegion(region: string | undefined): string | undefined {
+  return region === undefined ? undefined : toFcEndpoints({ region }).domain;
 }
 
 function checkRetries(value: number | undefined): number {

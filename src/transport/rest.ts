@@ -1,9 +1,11 @@
 import createClient, { type Client } from "openapi-fetch";
-import type { paths } from "../../gen/openapi/lifecycle.js";
+import type { paths as FcMountPaths } from "../../gen/openapi/fc-mounts.js";
+import type { paths as LifecyclePaths } from "../../gen/openapi/lifecycle.js";
 import { AuthenticationError, ProtocolError } from "../errors/error-classes.js";
 import type { ErrorReason } from "../errors/reason.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import { VERSION } from "../shared/version.js";
+import type { ApiKeyProvider } from "./config.js";
 import { Deadline } from "./deadline.js";
 import type { HttpClient, HttpResponse } from "./http.js";
 import type { SafeLogger } from "./logger.js";
@@ -14,7 +16,8 @@ import { type CallContext, errorFromResponse, optionsOf } from "./wire-errors.js
 export interface RestOptions {
   readonly http: HttpClient;
   readonly baseUrl: string;
-  readonly apiKey: string | undefined;
+  /** `signed` where `http` itself proves who asks. */
+  readonly apiKey: string | ApiKeyProvider | undefined | { readonly isSigned: true };
   readonly apiHeaders: Readonly<Record<string, string>>;
   readonly requestTimeoutMs: number;
   readonly retries: number;
@@ -46,19 +49,22 @@ export interface RestAnswer<T> {
   readonly response: Response;
 }
 
+/** What a control plane has: the shared wire and what one service adds to it. */
+type ControlPaths = LifecyclePaths & FcMountPaths;
+
 /** Calls to the control plane, typed by the contract. Every failure rejects with a typed error or the abort reason. */
-export interface RestClient {
+export interface RestClient<Paths extends object = ControlPaths> {
   call<T>(
     options: RestCallOptions,
-    send: (client: Client<paths>, init: RestInit) => Promise<{ data?: T; response: Response }>,
+    send: (client: Client<Paths>, init: RestInit) => Promise<{ data?: T; response: Response }>,
   ): Promise<RestAnswer<T>>;
   /** Open a stream with GET; the request timeout ends with its head. */
   stream(options: RestCallOptions, path: string, headers: Readonly<Record<string, string>>): Promise<HttpResponse>;
 }
 
 /** Open a client for the control plane. */
-export function createRestClient(rest: RestOptions): RestClient {
-  const client = createClient<paths>({ baseUrl: rest.baseUrl });
+export function createRestClient<Paths extends object = ControlPaths>(rest: RestOptions): RestClient<Paths> {
+  const client = createClient<Paths>({ baseUrl: rest.baseUrl });
   const toContext = (options: RestCallOptions): CallContext => {
     const context: CallContext = { ...options, peer: "control" };
     if (rest.apiKey) return context;
@@ -71,7 +77,7 @@ export function createRestClient(rest: RestOptions): RestClient {
       const request = {
         method: "GET",
         url: `${rest.baseUrl}${path}`,
-        headers: { ...rest.apiHeaders, ...headers, ...identity(rest) },
+        headers: { ...rest.apiHeaders, ...headers, ...(await identity(rest, deadline.signal)) },
         signal: deadline.signal,
         isIdempotent: true,
       };
@@ -96,8 +102,9 @@ export function createRestClient(rest: RestOptions): RestClient {
   };
 }
 
-function identity({ apiKey = "" }: RestOptions): Record<string, string> {
-  return { "x-api-key": apiKey, "user-agent": `agent-sandbox-js/${VERSION}` };
+async function identity({ apiKey }: RestOptions, signal: AbortSignal, refused?: string): Promise<Record<string, string>> {
+  const key = typeof apiKey === "function" ? await apiKey({ signal, refused }) : apiKey;
+  return { ...(typeof key === "string" && { "x-api-key": key }), "user-agent": `agent-sandbox-js/${VERSION}` };
 }
 
 async function exchange(
@@ -108,24 +115,31 @@ async function exchange(
   request: Request,
 ): Promise<Response> {
   const startedAtMs = Date.now();
-  const hasBody = request.body !== null;
-  const answer = await sendWithRetry(
-    rest.http,
-    {
-      method: request.method,
-      url: request.url,
-      headers: {
-        ...rest.apiHeaders,
-        ...Object.fromEntries(request.headers),
-        ...identity(rest),
+  const body = request.body === null ? undefined : await request.text();
+  const send = (identity: Readonly<Record<string, string>>) =>
+    sendWithRetry(
+      rest.http,
+      {
+        method: request.method,
+        url: request.url,
+        headers: { ...rest.apiHeaders, ...Object.fromEntries(request.headers), ...identity },
+        body,
+        signal: deadline.signal,
+        isIdempotent: options.isIdempotent,
       },
-      body: hasBody ? await request.text() : undefined,
-      signal: deadline.signal,
-      isIdempotent: options.isIdempotent,
-    },
-    { retries: rest.retries, statuses: GATEWAY_STATUSES },
-    deadline.endsAtMs,
-  );
+      { retries: rest.retries, statuses: GATEWAY_STATUSES },
+      deadline.endsAtMs,
+    );
+  const first = await identity(rest, deadline.signal);
+  let answer = await send(first);
+  if (answer.status === 401 && typeof rest.apiKey === "function") {
+    // A request that was not let in was not carried out, so another key may try.
+    const other = await identity(rest, deadline.signal, first["x-api-key"]);
+    if (other["x-api-key"] !== first["x-api-key"]) {
+      await answer.bytes().catch(() => undefined);
+      answer = await send(other);
+    }
+  }
   const { pathname } = new URL(request.url);
   const facts = { method: request.method, path: pathname, status: answer.status, durationMs: Date.now() - startedAtMs };
   if (answer.status < 200 || answer.status >= 300) {

@@ -27,10 +27,15 @@ export async function errorFromResponse(response: HttpResponse, context: CallCon
   const body = parseObject(text);
   const bodyCode = body?.code;
   const connectCode = typeof bodyCode === "string" ? toConnectCode(bodyCode) : undefined;
-  const requestId = requestIdOf(response);
+  const requestId = requestIdOf(response) ?? (typeof body?.requestId === "string" ? body.requestId : undefined);
   if (connectCode !== undefined) {
     const message = typeof body?.message === "string" ? body.message : "";
     return errorFromConnect({ code: connectCode, message, details: body?.details }, context, { statusCode: response.status, requestId });
+  }
+  const program = response.status === 500 ? /fork\/exec (\S+): no such file or directory/.exec(text)?.[1] : undefined;
+  if (program !== undefined) {
+    const what = `the template has no ${program}: use one whose image has it`;
+    return build("failed_precondition", `${context.operation} failed: ${what}`, { ...optionsOf(context), statusCode: 500 }, undefined);
   }
   const isStatus = typeof bodyCode === "number" && Number.isInteger(bodyCode) && bodyCode >= 400 && bodyCode < 600;
   const statusCode = isStatus ? bodyCode : response.status;
@@ -101,7 +106,7 @@ function reasonOfStatus(status: number, context: CallContext): ErrorReason {
 }
 
 function requestIdOf(response: HttpResponse): string | undefined {
-  return response.header("x-fc-request-id") ?? response.header("x-request-id");
+  return response.header("x-fc-request-id") ?? response.header("x-acs-request-id") ?? response.header("x-request-id");
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {

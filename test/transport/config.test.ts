@@ -42,6 +42,20 @@ describe("settings", () => {
     expect(resolveConfig({ apiUrl: "https://other" })).toMatchObject({ domain: "example.org", apiUrl: "https://other" });
   });
 
+  it("know the FC service by its host names, and its region where no domain is given", () => {
+    expect(resolveConfig({ domain: "us-east-1.sandbox.aliyuncs.com" }).service).toBe("fc");
+    expect(resolveConfig({ apiUrl: "https://api.cn-hangzhou-vpc.e2b.fc.aliyuncs.com" }).service).toBe("fc");
+    expect(resolveConfig({ domain: "fc.aliyuncs.com.example.org" }).service).toBe("e2b");
+    expect(resolveConfig({ apiUrl: "http://127.0.0.1:1", service: "fc" }).service).toBe("fc");
+    expect(() => resolveConfig({ service: "x" as "fc" })).toThrow(/service/);
+    vi.stubEnv("SANDBOX_REGION", "cn-beijing");
+    expect(resolveConfig()).toMatchObject({ platform: "local", service: "e2b" });
+    vi.stubEnv("SANDBOX_API_KEY", "k");
+    expect(resolveConfig()).toMatchObject({ apiUrl: "https://api.cn-beijing.e2b.fc.aliyuncs.com", service: "fc" });
+    vi.stubEnv("E2B_DOMAIN", "example.org");
+    expect(resolveConfig()).toMatchObject({ apiUrl: "https://api.example.org", service: "e2b" });
+  });
+
   it("can force one kind, and a forced cloud without a key says what is missing", () => {
     vi.stubEnv("E2B_API_KEY", "k");
     expect(resolveConfig({ platform: "local" }).platform).toBe("local");

@@ -36,7 +36,7 @@ interface Running {
 
 /** Times at which an execution that shall end is interrupted again, in milliseconds; at the last one its kernel is ended. */
 const INTERRUPTS_MS = [0, 500, 1_500];
-const GIVE_UP_MS = 4_000;
+const GIVE_UP_MS = 10_000;
 
 const ERROR_HEAD = Buffer.from('{"type":"error"');
 const LOST = "its variables are lost, and the next execution starts anew";
