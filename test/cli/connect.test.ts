@@ -54,7 +54,8 @@ describeOnPlatform("abx connect", (platform) => {
   it("CLI-10: gives Ctrl-C to the program inside", async () => {
     const { terminal, until } = openTerminal(sandbox.sandboxId);
     await until(/\$ /);
-    terminal.write(`sh -c 'trap "echo got-interrupt; exit" INT; echo wait""ing; sleep 1000'\r`);
+    // A shell that waits for one long program would miss a signal that comes just before it starts.
+    terminal.write(`sh -c 'trap "echo got-interrupt; exit" INT; echo wait""ing; while :; do sleep 0.1; done'\r`);
     await until(/waiting/);
     terminal.write("\u0003");
     await until(/got-interrupt\r/);

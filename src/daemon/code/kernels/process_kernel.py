@@ -14,7 +14,7 @@ from ipykernel.kernelbase import Kernel
 
 READ_BYTES = 64 * 1024
 # What the program may take to stop after a signal, until it is ended.
-STOP_TIMEOUT_S = 3
+STOP_TIMEOUT_S = 8
 
 
 class ProcessKernel(Kernel):
@@ -130,17 +130,20 @@ class ProcessKernel(Kernel):
 
     def _interrupted(self):
         """The program got the signal too. One that does not stop in time is ended, and what it held is lost."""
+        # Interrupts are repeated until they show; here one is enough, and the next is no reason to end the program sooner.
+        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGALRM, _raise_timeout)
         signal.setitimer(signal.ITIMER_REAL, STOP_TIMEOUT_S)
         try:
             self.interrupt_program(self._cell)
             self._follow()
             text = "the execution was interrupted"
-        except (KeyboardInterrupt, TimeoutError, BrokenPipeError):
+        except (TimeoutError, BrokenPipeError):
             self._end()
             text = "the execution did not stop when it was interrupted, so its program was ended; its variables are lost"
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGINT, handler)
         return {"ename": "KeyboardInterrupt", "evalue": text, "traceback": [f"KeyboardInterrupt: {text}"]}
 
     def _ended(self):
