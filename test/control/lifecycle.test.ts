@@ -66,6 +66,8 @@ describe("create", () => {
     [{ templateID: "base", envVars: { "A=B": "c" } }, /must not be empty nor hold/],
     [{ templateID: "base", envVars: { A: "c\0" } }, /holds NUL/],
     [{ templateID: "base", metadata: { a: 1 } }, /metadata.a must be string/],
+    [{ templateID: "base", envVars: { A: "x".repeat(131_070) } }, /'A' exceeds the size limit/],
+    [{ templateID: "base", envVars: { A: "half \ud800" } }, /'A' must be well-formed/],
     [[{ templateID: "base" }], /body must be object/],
     ["{", /not valid JSON/],
   ])("refuses %j", async (body, message) => {
@@ -313,6 +315,15 @@ describe("list", () => {
     ]) {
       const { status, body } = await errorOf(await control.api("GET", `/v2/sandboxes?${bad}`));
       expect([bad, status, body.code]).toEqual([bad, 400, 400]);
+    }
+  });
+
+  it("a filter by a key that means something in JavaScript is a filter like any other", async () => {
+    for (const key of ["__proto__", "constructor"]) {
+      expect(await (await control.api("GET", `/v2/sandboxes?metadata=${key}%3Dx`)).json()).toEqual([]);
+      const { sandboxID } = await control.create({ metadata: JSON.parse(`{"${key}":"x"}`) });
+      const listed = await (await control.api("GET", `/v2/sandboxes?metadata=${key}%3Dx`)).json();
+      expect(listed).toMatchObject([{ sandboxID }]);
     }
   });
 
