@@ -11,6 +11,7 @@ module.exports = {
     layer("l4-over-l3", "^src/declarative/", "^src/(?!errors/|shared/|sandbox/|node/|declarative/)"),
     layer("l5-over-l4", "^src/agent/", "^src/(?!errors/|shared/|sandbox/|node/|declarative/|agent/)"),
     layer("daemon-is-a-server", "^src/daemon/", "^src/(?!errors/|shared/|daemon/)"),
+    layer("command-server-over-daemon", "^src/server/", "^src/(?!errors/|shared/|daemon/|server/)"),
     layer("control-is-a-server", "^src/control/", "^src/(?!errors/|shared/|control/)"),
     layer(
       "cli-uses-entries",

@@ -8,7 +8,7 @@ RUN := scripts/with-node.sh
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) $(RUN)
 INSTALLED := node_modules/.installed
 BUILT := dist/.built
-SOURCES := $(shell find src gen -name '*.ts' 2>/dev/null) package.json tsconfig.json tsdown.config.ts
+SOURCES := $(shell find src gen -name '*.ts' -o -name '*.py' 2>/dev/null) package.json tsconfig.json tsdown.config.ts
 
 .PHONY: help demo setup build generate check test conformance bench clean
 
@@ -36,6 +36,7 @@ check: $(BUILT) ## Contract, generated code, style, types, layers, unused code, 
 	$(RUN) publint --strict
 
 test: setup ## Prepare this machine, then run all tests
+	@scripts/test-packages.sh
 	$(AS_ROOT) vitest run --reporter=default --reporter=json --outputFile.json=node_modules/.cache/test-results.json
 
 conformance: setup ## Drive the platform with clients that are not ours

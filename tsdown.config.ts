@@ -1,9 +1,11 @@
 import { defineConfig, type UserConfig } from "tsdown";
 
-/** Output path without extension → source file. The first eleven are names that package.json's `exports` and `imports` promise. */
+/** Output path without extension → source file. The first thirteen are names that package.json's `exports` and `imports` promise. */
 const ENTRIES: Record<string, string> = {
   index: "src/index.ts",
+  "code-interpreter": "src/code-interpreter.ts",
   "node/index": "src/node/index.ts",
+  "server/index": "src/server/index.ts",
   "node/local-platform": "src/node/local-platform.ts",
   "transport/runtime-node": "src/transport/runtime-node.ts",
   "transport/runtime-web": "src/transport/runtime-web.ts",
@@ -18,10 +20,12 @@ const ENTRIES: Record<string, string> = {
 };
 const TYPED_ENTRIES = {
   index: "src/index.ts",
+  "code-interpreter": "src/code-interpreter.ts",
   "node/index": "src/node/index.ts",
   "declarative/index": "src/declarative/index.ts",
   "agent/index": "src/agent/index.ts",
   "agent/mcp/index": "src/agent/mcp/index.ts",
+  "server/index": "src/server/index.ts",
 };
 
 const shared = {
@@ -44,7 +48,7 @@ export default defineConfig([
     name: "code",
     entry: ENTRIES,
     dts: false,
-    deps: { neverBundle: [/^#/], alwaysBundle: [/^@bufbuild\/protobuf/, "openapi-fetch", "ignore"], onlyBundle: false },
+    deps: { neverBundle: [/^#/, "playwright-core"], alwaysBundle: [/^@bufbuild\/protobuf/, "openapi-fetch", "ignore"], onlyBundle: false },
     outputOptions: { chunkFileNames: "chunks/[name].js" },
   },
   {
@@ -54,26 +58,37 @@ export default defineConfig([
     dts: { emitDtsOnly: true },
     deps: { neverBundle: [/^#/] },
   },
+  // The command server is written into sandboxes, beside programs that import it; a browser driver is theirs to bring.
+  standalone("standalone", "src/server/index.ts", {
+    outDir: "dist/server",
+    deps: { alwaysBundle: [/^(?!node:|playwright-core$)/], onlyBundle: false },
+  }),
   // The daemon is mounted alone into sandboxes, so its one file holds everything.
-  standalone("daemon", "src/daemon/main.ts", "esm"),
+  standalone("daemon", "src/daemon/main.ts"),
   // The same daemon as the one script from which each machine makes a start-up snapshot for its own Node, and what makes it.
-  standalone("snapshot", "src/daemon/snapshot.ts", "cjs"),
-  standalone("build-snapshot", "src/daemon/build-snapshot.ts", "cjs"),
+  standalone("snapshot", "src/daemon/snapshot.ts", { format: "cjs" }),
+  standalone("build-snapshot", "src/daemon/build-snapshot.ts", { format: "cjs" }),
+  // Beside the daemon, what runs Jupyter kernels: programs of the sandbox's own Python, and the one that runs cells in Node.
+  standalone("node-kernel", "src/daemon/code/kernels/node/node-kernel.ts", {
+    outDir: "dist/daemon/kernels",
+    copy: [{ from: "src/daemon/code/kernels/*.py", to: "dist/daemon/kernels" }],
+  }),
   // What makes the call of a remote function, sent into the sandbox beside it.
-  standalone("run-function", "src/declarative/guest/run-function.ts", "esm", "dist/declarative"),
+  standalone("run-function", "src/declarative/guest/run-function.ts", { outDir: "dist/declarative" }),
 ]);
 
-function standalone(name: string, entry: string, format: "esm" | "cjs", outDir = "dist/daemon"): UserConfig {
+function standalone(name: string, entry: string, more: UserConfig = {}): UserConfig {
+  const { format = "esm" } = more;
   return {
     ...shared,
     name,
     entry: { [name]: entry },
-    format,
-    outDir,
+    outDir: "dist/daemon",
     outExtensions: () => ({ js: format === "esm" ? ".mjs" : ".cjs" }),
     minify: true,
     dts: false,
     deps: { alwaysBundle: [/^(?!node:)/], onlyBundle: false },
     outputOptions: { codeSplitting: false },
+    ...more,
   };
 }

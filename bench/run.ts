@@ -15,6 +15,7 @@ import { idleMemory } from "./measurements/idle-memory.js";
 import { manySandboxes } from "./measurements/many-sandboxes.js";
 import { pauseResume } from "./measurements/pause-resume.js";
 import { ptyEcho } from "./measurements/pty-echo.js";
+import { runCode } from "./measurements/run-code.js";
 import { runTrue } from "./measurements/run-true.js";
 import { snapshot } from "./measurements/snapshot.js";
 import { stdout } from "./measurements/stdout.js";
@@ -25,6 +26,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   createWarm,
   createCold,
   runTrue,
+  runCode,
   ptyEcho,
   stdout,
   fileTransfer,

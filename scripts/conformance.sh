@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
 # Drive our platform with clients that are not ours, unmodified.
-# Usage: scripts/conformance.sh [--install-only] [suite ...], suites: e2b-js e2b-python. All of them when none is named. Needs `npm run build` and `abx setup`.
+# Usage: scripts/conformance.sh [--install-only] [suite ...], suites: e2b-js e2b-python code-interpreter-js code-interpreter-python server-python. All
+# of them when none is named. Needs `npm run build` and `abx setup`; those that run code build their template when it is missing.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 PATH="$("$root/scripts/toolchain.sh"):$PATH" || exit 1
 export PATH
 cd "$root/test/conformance" || exit 1
 
-prepare_e2b-js() {
-  (cd e2b-js && { cmp -s package-lock.json node_modules/.installed-lock || { npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && cp package-lock.json node_modules/.installed-lock; }; })
-}
-run_e2b-js() { node with-platform.mjs node e2b-js/run.mjs; }
+install_npm() (
+  cd "$1" && { cmp -s package-lock.json node_modules/.installed-lock || { npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && cp package-lock.json node_modules/.installed-lock; }; }
+)
 
-prepare_e2b-python() (
-  cd e2b-python || exit 1
+# A virtual environment with what the suite's requirements.txt names.
+install_pypi() (
+  cd "$1" || exit 1
   cmp -s requirements.txt .venv/.installed-requirements && exit 0
   rm -rf .venv
   python3 -m venv .venv 2>/dev/null || {
@@ -24,18 +25,33 @@ prepare_e2b-python() (
   .venv/bin/pip install --quiet --disable-pip-version-check --no-input --only-binary :all: --requirement requirements.txt &&
     cp requirements.txt .venv/.installed-requirements
 )
-run_e2b-python() { PYTHONDONTWRITEBYTECODE=1 node with-platform.mjs e2b-python/.venv/bin/python e2b-python/run.py; }
+
+# Builds what is missing; otherwise it takes a moment.
+build_templates() { node "$root/dist/cli/abx.js" setup --all >&2; }
+
+run_suite() {
+  case "$1" in
+    # Needs no platform: it is about what runs inside.
+    server-python) PYTHONDONTWRITEBYTECODE=1 node server-python/run.mjs ;;
+    *-python) PYTHONDONTWRITEBYTECODE=1 node with-platform.mjs "$1/.venv/bin/python" "$1/run.py" ;;
+    *) node with-platform.mjs node "$1/run.mjs" ;;
+  esac
+}
+
 
 failed=0
 install_only=
 [ "${1:-}" != --install-only ] || { install_only=1; shift; }
-[ $# -gt 0 ] || set -- e2b-js e2b-python
+[ $# -gt 0 ] || set -- e2b-js e2b-python code-interpreter-js code-interpreter-python server-python
 for suite in "$@"; do
-  if ! "prepare_$suite"; then
+  case "$suite" in *-python) registry=pypi ;; *) registry=npm ;; esac
+  if ! "install_$registry" "$suite"; then
     echo "conformance $suite: the client could not be installed" >&2
     failed=1
     continue
   fi
-  [ -n "$install_only" ] || "run_$suite" || failed=1
+  [ -z "$install_only" ] || continue
+  case "$suite" in code-interpreter-*) build_templates || { failed=1; continue; } ;; esac
+  run_suite "$suite" || failed=1
 done
 exit $failed

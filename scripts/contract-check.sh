@@ -44,4 +44,4 @@ else
 fi
 
 # common.yaml is linted as a part of those that refer to it.
-redocly lint --format=stylish openapi/lifecycle.yaml openapi/envd.yaml openapi/terminals.yaml
+redocly lint --format=stylish openapi/lifecycle.yaml openapi/envd.yaml openapi/terminals.yaml openapi/code-interpreter.yaml openapi/server.yaml

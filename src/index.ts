@@ -19,9 +19,22 @@ export {
   TimeoutError,
   UnimplementedError,
 } from "./errors/error-classes.js";
+export { CommandArgumentError, CommandNotFoundError, NamedCommandError } from "./errors/named-command-errors.js";
 export { ERROR_REASONS, type ErrorReason } from "./errors/reason.js";
 export { SandboxError, type SandboxErrorOptions } from "./errors/sandbox-error.js";
 export type { ByteRange } from "./protocol/byte-range.js";
+export type {
+  BarChart,
+  BoxAndWhiskerChart,
+  Chart,
+  ChartScale,
+  CodeContext,
+  LineChart,
+  PieChart,
+  ScatterChart,
+  SuperChart,
+  UnknownChart,
+} from "./protocol/code-types.js";
 export type { FileData } from "./protocol/file-data.js";
 export { type EntryInfo, type FilesystemEvent, FilesystemEventType, FileType } from "./protocol/filesystem-client.js";
 export type { EnforcedLimits, HostMount, IsolationLevel, SandboxIsolation } from "./protocol/isolation-types.js";
@@ -54,6 +67,9 @@ export type {
 } from "./protocol/template-client.js";
 export type { WriteInfo } from "./protocol/transfer.js";
 export type { VolumeEntry, VolumeInfo, VolumeMetadata, VolumeWriteOptions } from "./protocol/volume-client.js";
+export { Code, type CreateContextOptions, type RunCodeOptions } from "./sandbox/code/code.js";
+export { type CodeOutput, type Execution, type ExecutionError, Result } from "./sandbox/code/execution.js";
+export type { ExecutionCallbacks } from "./sandbox/code/execution-recorder.js";
 export {
   type CommandBytes,
   CommandHandle,
@@ -86,6 +102,15 @@ export {
   type WatchOptions,
 } from "./sandbox/files.js";
 export type { SandboxLifecycleOptions, SandboxOnResume } from "./sandbox/lifecycle-options.js";
+export {
+  type CommandInfo,
+  type CommandListOptions,
+  type CommandServerOptions,
+  NamedCommands,
+  type NamedRunArguments,
+  type NamedRunOptions,
+  type TypedCommands,
+} from "./sandbox/named-commands.js";
 export { ALL_TRAFFIC, Network, type NetworkLogOptions } from "./sandbox/network.js";
 export type { SandboxParts } from "./sandbox/open-sandbox.js";
 export { Paginator } from "./sandbox/paginator.js";
@@ -121,5 +146,8 @@ export type { CopyItem, FinishedTemplate, TemplateBuilder, TemplateOptions } fro
 export type { CopyOptions } from "./sandbox/template/template-step.js";
 export { Volume, type VolumeListOptions, type VolumeReadOptions } from "./sandbox/volume.js";
 export { type WatchCallback, type WatchExitCallback, WatchHandle } from "./sandbox/watch-handle.js";
+export type { CommandArgument } from "./shared/command-arguments.js";
+export type { CommandSet } from "./shared/command-definition.js";
+export type { CustomCommandSpec } from "./shared/custom-commands.js";
 export type { ConnectionOptions, Encoding, PlatformKind, RequestOptions } from "./transport/config.js";
 export type { LogFacts, Logger } from "./transport/logger.js";

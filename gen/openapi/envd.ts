@@ -241,6 +241,8 @@ export interface components {
             defaultUser?: string;
             /** @description Working directory of processes that name none, and meaning of an empty path. Absent leaves it as it is. */
             defaultWorkdir?: string;
+            /** @description Start the first kernel of the code interpreter ahead, where kernels are installed. Absent, it starts when code is to run. */
+            startKernel?: boolean;
             /**
              * Format: date-time
              * @description When the call was made; a call older than the last one is ignored.

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parseDocument } from "yaml";
-import { InvalidArgumentError } from "../index.js";
+import { type CustomCommandSpec, InvalidArgumentError } from "../index.js";
+import { parseCustomCommands } from "../shared/custom-commands.js";
 
 /** What `template.yaml` says about a build. */
 export interface TemplateYaml {
@@ -12,13 +13,14 @@ export interface TemplateYaml {
   readonly startCommand: string | undefined;
   readonly readyCommand: string | undefined;
   readonly dockerfile: string | undefined;
+  readonly customCommands: Readonly<Record<string, CustomCommandSpec>>;
 }
 
 export const TEMPLATE_FILE = "template.yaml";
 
 /** Fields that this command reads, and those that describe the template for people and catalogues. */
-const READ = ["name", "tags", "env", "cpu_count", "memory_mb", "resources", "start_cmd", "ready_cmd", "dockerfile"];
-const DESCRIPTIVE = ["version", "description", "author", "license", "ports", "generation", "capabilities", "custom_commands"];
+const READ = ["name", "tags", "env", "cpu_count", "memory_mb", "resources", "start_cmd", "ready_cmd", "dockerfile", "custom_commands"];
+const DESCRIPTIVE = ["version", "description", "author", "license", "ports", "generation", "capabilities"];
 /** They were build instructions once; the Dockerfile is the only source of those now. */
 const MOVED = ["base", "system_packages", "python_packages", "node_packages", "commands", "copy_files"];
 
@@ -51,6 +53,7 @@ export function readTemplateYaml(file: string): TemplateYaml | undefined {
     if (found === undefined || found === null) return undefined;
     return typeof found === "number" && Number.isInteger(found) && found > 0 ? found : refuse(`${name} must be a whole number above 0`);
   };
+  parseCustomCommands(fields.custom_commands, file);
   const resources = (fields.resources ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof resources !== "object" || Array.isArray(resources)) refuse("resources must hold cpu and memory");
   return {
@@ -64,6 +67,7 @@ export function readTemplateYaml(file: string): TemplateYaml | undefined {
     startCommand: text("start_cmd"),
     readyCommand: text("ready_cmd"),
     dockerfile: text("dockerfile"),
+    customCommands: (fields.custom_commands ?? {}) as Readonly<Record<string, CustomCommandSpec>>, // parsed above
   };
 }
 

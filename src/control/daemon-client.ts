@@ -13,6 +13,8 @@ export interface DaemonInit {
   /** Absent: as it was, at first `user` and its home. */
   readonly defaultUser?: string;
   readonly defaultWorkdir?: string;
+  /** Start the first kernel of the code interpreter ahead, where kernels are installed. */
+  readonly startKernel?: boolean;
   /** The way out; absent: there is none. */
   readonly egress?: EgressSetup | undefined;
 }

@@ -66,6 +66,7 @@ export function toDaemonInit(record: SandboxRecord, egress: EgressSetup | undefi
     templateId: record.templateId,
     accessToken: record.accessToken,
     envVars: record.envs,
+    startKernel: true,
     egress,
   };
 }

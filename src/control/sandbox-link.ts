@@ -42,6 +42,11 @@ export class SandboxLink {
     return (await openBulkPort(connection, port)) ? connection : undefined;
   }
 
+  /** Open a connection on which the daemon tells its own faults; `undefined` when it tells none. */
+  async openComplaints(): Promise<Socket | undefined> {
+    return openTunnel(await this.#connect(), "complaints", 0);
+  }
+
   /** Open a connection on which the daemon sends what a guest wants outside; `undefined` when it sends nothing. */
   async openEgressChannel(): Promise<Socket | undefined> {
     return openTunnel(await this.#connect(), "egress", 0);

@@ -1,4 +1,5 @@
 import { initDaemon } from "./daemon-client.js";
+import { followComplaints } from "./daemon-complaints.js";
 import { DeadlineQueue } from "./deadline-queue.js";
 import type { Driver, Instance } from "./drivers/driver.js";
 import type { EgressService } from "./egress/egress-service.js";
@@ -134,6 +135,9 @@ export class SandboxTable {
     const link = pooled?.link ?? new SandboxLink(instance);
     this.#live.set(record.id, { instance, lifeline, link, accessToken, network, trafficAccessToken });
     this.#parts.egress.open(link, toEgressConfig(record));
+    followComplaints(link, (message) =>
+      this.#parts.journal.add({ sandboxId: record.id, event: undefined, level: "error", logger: "daemon", message, fields: {} }),
+    );
     this.#deadlines.set(record.id, record.endAt);
   }
 

@@ -1,5 +1,6 @@
 import { FailedPreconditionError, RateLimitError, ServiceBusyError } from "../errors/error-classes.js";
 import type { Instance } from "./drivers/driver.js";
+import { ConcurrencyGate } from "./drivers/oci/concurrency-gate.js";
 import { messageOf } from "./logger.js";
 import { createRecord, type NewSandbox } from "./new-sandbox.js";
 import type { PoolEntry } from "./pool.js";
@@ -13,6 +14,11 @@ interface Starting {
   readonly settled: Promise<unknown>;
 }
 
+/**
+ * Daemons that may be on their way to their first answer at a time. A hundred at once would share the processors until the last ones had no time left
+ * to answer in; those that wait for their turn have all of it.
+ */
+const BOOTS_AT_ONCE = 12;
 /** When a caller that met the limit of sandboxes may try again. */
 const RETRY_AFTER_MS = 5_000;
 
@@ -21,6 +27,7 @@ export class Starts {
   readonly #parts: SandboxesParts;
   readonly #table: SandboxTable;
   readonly #starting = new Map<string, Starting>();
+  readonly #boots = new ConcurrencyGate(BOOTS_AT_ONCE);
 
   constructor(parts: SandboxesParts, table: SandboxTable) {
     this.#parts = parts;
@@ -82,10 +89,18 @@ export class Starts {
     const beganAt = performance.now();
     store.insert(draft);
     let instance = pooled?.instance;
-    try {
-      instance ??= await driver.create({ id, templateDir: template.dir, limits: template.limits, mounts: draft.mounts });
+    const introduce = async (made: Instance): Promise<Instance> => {
+      instance = made;
       signal.throwIfAborted();
-      await this.#table.init(draft, instance);
+      await this.#table.init(draft, made);
+      return made;
+    };
+    const boot = async (): Promise<Instance> => {
+      signal.throwIfAborted();
+      return introduce(await driver.create({ id, templateDir: template.dir, limits: template.limits, mounts: draft.mounts }));
+    };
+    try {
+      const started = pooled === undefined ? await this.#boots.run(boot) : await introduce(pooled.instance);
       signal.throwIfAborted();
       const startedAt = new Date();
       const endAt = new Date(startedAt.getTime() + draft.createdTimeoutMs);
@@ -94,7 +109,7 @@ export class Starts {
         store.setRunning(record);
         onRunning?.(record);
       });
-      this.#table.goLive(record, instance, pooled);
+      this.#table.goLive(record, started, pooled);
       await this.#table.startPrograms(record, signal);
       const ms = Math.round(performance.now() - beganAt);
       logger.info("sandbox.created", { sandboxId: id, isPooled: pooled !== undefined, ms });

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Complaints } from "./complaints.js";
 import { Egress, type EgressOptions, type EgressSetup } from "./egress/egress.js";
 import { openUserDatabase, type UserDatabase } from "./user-database.js";
 
@@ -37,6 +38,7 @@ export class DaemonState {
   readonly users: UserDatabase;
   /** The way out; `undefined` where the sandbox has a network of its own. */
   readonly egress: Egress | undefined;
+  readonly complaints = new Complaints();
   readonly #factsDirectory: string;
   readonly #systemVars = new Map<string, string>([["E2B_SANDBOX", "true"]]);
   #userVars: ReadonlyMap<string, string> = new Map();
@@ -48,7 +50,7 @@ export class DaemonState {
 
   constructor(options: DaemonStateOptions = {}) {
     this.users = options.users ?? openUserDatabase();
-    this.egress = options.egress === undefined ? undefined : new Egress(options.egress);
+    this.egress = options.egress === undefined ? undefined : new Egress(options.egress, (text) => this.complaints.add(text));
     this.#defaultUser = options.defaultUser ?? "user";
     this.#factsDirectory = options.factsDirectory ?? "/run/e2b";
   }

@@ -13,8 +13,9 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
  *
  * The first call is free; once a token is set, a call presents it as `accessToken` or in X-Access-Token.
  */
-export async function handleInit(req: IncomingMessage, res: ServerResponse, state: DaemonState): Promise<void> {
-  const request = parseInitRequest(await readJsonObject(req, MAX_BODY_BYTES));
+export async function handleInit(req: IncomingMessage, res: ServerResponse, state: DaemonState, startKernel: () => void): Promise<void> {
+  const body = await readJsonObject(req, MAX_BODY_BYTES);
+  const request = parseInitRequest(body);
   const current = state.accessToken;
   if (current !== undefined) {
     const presented = [request.accessToken, presentedToken(req)].filter((token) => token !== undefined);
@@ -25,6 +26,8 @@ export async function handleInit(req: IncomingMessage, res: ServerResponse, stat
   state.apply(request);
   res.writeHead(204, { "cache-control": "no-store", "x-envd-version": ENVD_VERSION });
   res.end();
+  // After the answer, for which the creation of the sandbox waits.
+  if (body.startKernel === true) setImmediate(startKernel);
 }
 
 function parseInitRequest(body: Record<string, unknown>): InitRequest {

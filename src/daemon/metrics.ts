@@ -46,7 +46,8 @@ export async function measure(): Promise<SandboxMetrics> {
   };
 }
 
-async function readCpuCount(): Promise<number> {
+/** Processors that the sandbox may use, perhaps a fraction. */
+export async function readCpuCount(): Promise<number> {
   const [quota, period] = ((await readText("/sys/fs/cgroup/cpu.max")) ?? "").trim().split(" ").map(Number);
   if (quota && period) return quota / period;
   const quotaV1 = Number(await readText("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"));
@@ -64,7 +65,8 @@ async function readCpuSeconds(): Promise<number> {
   return (ticks.reduce((sum, value) => sum + value, 0) - (ticks[3] ?? 0) - (ticks[4] ?? 0)) / 100;
 }
 
-async function readMemory(): Promise<{ readonly total: number; readonly used: number; readonly cache: number }> {
+/** Memory of the sandbox in bytes, `used` without the cache. */
+export async function readMemory(): Promise<{ readonly total: number; readonly used: number; readonly cache: number }> {
   const info = (await readText("/proc/meminfo")) ?? "";
   const field = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(info)?.[1] ?? 0) * 1024;
   const machineTotal = field("MemTotal");

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { CODE_PORT } from "./code/code-endpoint.js";
 import { useLightHeaders } from "./light-headers.js";
 import { createDaemon } from "./server.js";
 
@@ -37,17 +38,18 @@ export function run(): void {
   }
   process.umask(0o022);
   useLightHeaders();
-  // The sandbox ends with the daemon, so one failed request must not end the daemon.
-  process.on("uncaughtException", (error) => console.error("uncaught error in the daemon:", error));
-  process.on("unhandledRejection", (error) => console.error("unhandled rejection in the daemon:", error));
-
   const isPublic = listener.kind === "port";
   const daemon = createDaemon({
     guardTunnels: isPublic,
+    hasKernels: true,
     idleConnectionMs: isPublic ? IDLE_CONNECTION_MS : 0,
     // A descriptor comes from a platform that gives the sandbox no network; with other listeners it has one of its own.
     ...(listener.kind === "fd" ? { egress: EGRESS } : {}),
   });
+  // The sandbox ends with the daemon, so one failed request must not end the daemon.
+  const { complaints } = daemon.state;
+  process.on("uncaughtException", (error) => complaints.add("uncaught error in the daemon", error));
+  process.on("unhandledRejection", (error) => complaints.add("unhandled rejection in the daemon", error));
   daemon.server.once("error", (error) => {
     console.error(`the daemon cannot listen: ${error.message}`);
     process.exit(1);
@@ -61,6 +63,8 @@ export function run(): void {
       break;
     case "port":
       daemon.server.listen(listener.port, listener.host);
+      // With a network of its own, the sandbox has the port itself.
+      if (daemon.code?.isAvailable) daemon.code.server.listen(CODE_PORT, listener.host);
       break;
     case "socket":
       daemon.server.listen(listener.path);

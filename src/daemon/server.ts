@@ -4,6 +4,8 @@ import { Filesystem } from "../../gen/proto/filesystem/filesystem_pb.js";
 import { Process } from "../../gen/proto/process/process_pb.js";
 import { STREAM_BUFFER_BYTES } from "../shared/stream-buffer.js";
 import { assertAccess, isOpenRoute } from "./auth.js";
+import { CODE_PORT, CodeEndpoint } from "./code/code-endpoint.js";
+import { COMPLAINTS_TARGET } from "./complaints.js";
 import { allowAnyOrigin, answerPreflight } from "./cors.js";
 import { DaemonState, type DaemonStateOptions } from "./daemon-state.js";
 import { EGRESS_TARGET } from "./egress/egress.js";
@@ -36,6 +38,8 @@ export interface DaemonOptions extends DaemonStateOptions {
   readonly idleConnectionMs?: number;
   /** Tunnels need the access token too: set it where others than the edge can reach the listener. @defaultValue false */
   readonly guardTunnels?: boolean;
+  /** Run code in the Jupyter kernels of the sandbox. @defaultValue false */
+  readonly hasKernels?: boolean;
 }
 
 /** A daemon that is ready to listen. */
@@ -44,6 +48,8 @@ export interface Daemon {
   readonly server: Server;
   readonly state: DaemonState;
   readonly processes: ProcessRegistry;
+  /** Port 49999; `undefined` where the daemon runs no code. */
+  readonly code: CodeEndpoint | undefined;
   /** Stop listening, cut all connections and kill all processes. */
   close(): Promise<void>;
 }
@@ -67,7 +73,8 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
     binaryStreams: createResumableStreams(processes, state),
   });
   const terminals = new TerminalEndpoint(processes, state);
-  const routes = createRoutes(state, files, terminals);
+  const code = options.hasKernels ? new CodeEndpoint(state) : undefined;
+  const routes = createRoutes(state, files, terminals, code);
 
   const dispatch = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     // The response of a vanished client fails; whoever writes sees it there.
@@ -113,8 +120,16 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
         return;
       }
     }
+    if (req.url === COMPLAINTS_TARGET) {
+      state.complaints.follow(socket);
+      return;
+    }
     if (req.url === EGRESS_TARGET && state.egress !== undefined) {
       state.egress.addChannel(socket);
+      return;
+    }
+    if (code !== undefined && req.url?.endsWith(`:${CODE_PORT}`) && code.isAvailable) {
+      code.serve(socket, head);
       return;
     }
     void openTunnel(req.url ?? "", socket, head);
@@ -130,8 +145,11 @@ export function createDaemon(options: DaemonOptions = {}): Daemon {
     server,
     state,
     processes,
+    code,
     close: async () => {
+      code?.close();
       state.egress?.close();
+      state.complaints.close();
       terminals.close();
       await processes.close();
       await new Promise<void>((resolve) => {
@@ -146,6 +164,7 @@ function createRoutes(
   state: DaemonState,
   context: FileContext,
   terminals: TerminalEndpoint,
+  code: CodeEndpoint | undefined,
 ): ReadonlyMap<string, ReadonlyMap<string, Route>> {
   const health: Route = (_req, res) => {
     res.writeHead(204, { "cache-control": "no-store" });
@@ -170,7 +189,7 @@ function createRoutes(
     ["/files/compose", new Map<string, Route>([["POST", (req, res) => handleCompose(req, res, context)]])],
     ["/agentsandbox/files/pack", new Map<string, Route>([["POST", (req, res) => handlePack(req, res, context)]])],
     ["/agentsandbox/files/unpack", new Map<string, Route>([["POST", (req, res) => handleUnpack(req, res, context)]])],
-    ["/init", new Map<string, Route>([["POST", (req, res) => handleInit(req, res, state)]])],
+    ["/init", new Map<string, Route>([["POST", (req, res) => handleInit(req, res, state, () => code?.warmUp())]])],
     [TERMINAL_PATH, new Map<string, Route>([["GET", (req, res) => terminals.handleGet(req, res)]])],
     [TICKET_PATH, new Map<string, Route>([["POST", (req, res) => terminals.handleTicket(req, res)]])],
     ["/envs", new Map<string, Route>([["GET", (_req, res) => sendJson(res, 200, Object.fromEntries(state.envVars))]])],

@@ -1,7 +1,5 @@
-import { existsSync } from "node:fs";
-import path from "node:path";
 import { FailedPreconditionError } from "../errors/error-classes.js";
-import { findPackageRoot, PACKAGE_NAME } from "./package-root.js";
+import { findOwnFile, PACKAGE_NAME } from "./package-root.js";
 
 /**
  * Path of the built `abx` program of this package.
@@ -9,11 +7,10 @@ import { findPackageRoot, PACKAGE_NAME } from "./package-root.js";
  * @throws {@link FailedPreconditionError} the package's files are not beside this module, as in a bundled application.
  */
 export function findAbxPath(): string {
-  const root = findPackageRoot();
-  const abxPath = root === undefined ? undefined : path.join(root, "dist", "cli", "abx.js");
-  if (abxPath !== undefined && existsSync(abxPath)) return abxPath;
+  const abxPath = findOwnFile("dist", "cli", "abx.js");
+  if (abxPath !== undefined) return abxPath;
   throw new FailedPreconditionError(
-    `cannot start the local platform: ${abxPath ?? `the files of ${PACKAGE_NAME}`} cannot be found; install ${PACKAGE_NAME} without bundling it, ` +
+    `cannot start the local platform: dist/cli/abx.js of ${PACKAGE_NAME} cannot be found; install ${PACKAGE_NAME} without bundling it, ` +
       "or run `abx serve` yourself and set AGENT_SANDBOX_API_URL and AGENT_SANDBOX_API_KEY",
     { operation: "localPlatform" },
   );

@@ -1,6 +1,7 @@
 /** Entry `@agent-sandbox/sdk/node`: what needs Node and this machine. */
 export type { LocalPlatform } from "../sandbox/local-platform-types.js";
 export type { OutsideLinks } from "../shared/tar-extract-node.js";
+export { type SandboxWithCommands, type StartCommandServerOptions, startCommandServer } from "./command-server.js";
 export {
   type DirectoryOptions,
   type DirectoryProgress,

@@ -1,16 +1,18 @@
 import { openHttpClient, openWebSockets } from "#runtime";
 import { VERSION } from "../shared/version.js";
 import type { Config, RequestOptions } from "../transport/config.js";
-import { DaemonHttp } from "../transport/daemon-http.js";
+import { DaemonHttp, type DaemonHttpOptions } from "../transport/daemon-http.js";
 import type { HttpClient } from "../transport/http.js";
 import { createFetchClient } from "../transport/http-fetch.js";
 import { toSafeLogger } from "../transport/logger.js";
 import { createRestClient, type RestClient } from "../transport/rest.js";
 import { createRpcClient, type RpcClient } from "../transport/rpc.js";
 import { type ArchiveClient, createHttpArchives } from "./archive-client.js";
+import { CODE_PORT, type CodeClient, createCodeClient } from "./code-client.js";
 import { createFilesystemClient, type FilesystemClient } from "./filesystem-client.js";
 import { createLifecycleClient, type LifecycleClient } from "./lifecycle-client.js";
 import type { SandboxAccess } from "./lifecycle-types.js";
+import { createNamedCommandClient, type NamedCommandClient } from "./named-command-client.js";
 import { createNetworkClient, type NetworkClient } from "./network-client.js";
 import { createProcessArchives } from "./process-archives.js";
 import { createProcessClient, type ProcessClient } from "./process-client.js";
@@ -107,6 +109,9 @@ export interface DaemonClients {
   readonly filesystem: FilesystemClient;
   readonly transfer: FileTransfer;
   readonly archives: ArchiveClient;
+  /** The command server, on another port of the same sandbox. */
+  readonly commandServer: NamedCommandClient;
+  readonly code: CodeClient;
   /** Whether it answers; false when the edge knows no such running sandbox. */
   isHealthy(options: RequestOptions): Promise<boolean>;
 }
@@ -139,8 +144,38 @@ export function openDaemon(config: Config, access: SandboxAccess, pool: Connecti
     transfer: createFileTransfer(http, access.envdVersion),
     // Only our daemon says that it is binary, and only it has endpoints for archives.
     archives: access.isBinary ? createHttpArchives(http) : createProcessArchives(processes, filesystem, access.envdVersion),
+    commandServer: createNamedCommandClient({
+      ...shared,
+      accessToken: access.accessToken,
+      toPort: (port) => toPort(port, config, access),
+      probeHealth: () => http.probeHealth(),
+    }),
+    code: createCodeClient(
+      openCodeHttp(config, access, shared, () => http.probeHealth()),
+      access.sandboxId,
+    ),
     isHealthy: (options) => http.isHealthy(options),
   };
+}
+
+/** How a port of a sandbox is reached. What listens there belongs to the guest, so it gets no token of the platform. */
+function toPort(port: number, config: Config, access: SandboxAccess) {
+  return {
+    baseUrl: config.sandboxUrl ?? `https://${toHost(port, access.sandboxId, access.domain ?? config.domain)}`,
+    headers: {
+      "user-agent": `agent-sandbox-js/${VERSION}`,
+      "e2b-sandbox-id": access.sandboxId,
+      "e2b-sandbox-port": String(port),
+      // For the edge, which keeps it to itself.
+      ...(access.trafficAccessToken !== undefined && { "e2b-traffic-access-token": access.trafficAccessToken }),
+    },
+  };
+}
+
+/** The code interpreter is the daemon on a port of its own, so it gets the daemon's token. */
+function openCodeHttp(config: Config, access: SandboxAccess, shared: DaemonHttpOptions, probe: DaemonHttpOptions["probe"]): DaemonHttp {
+  const { baseUrl, headers } = toPort(CODE_PORT, config, access);
+  return new DaemonHttp({ ...shared, baseUrl, headers: { ...shared.headers, ...headers }, probe });
 }
 
 function openProcesses(rpc: RpcClient, access: SandboxAccess, retries: number): ProcessClient {

@@ -18,8 +18,10 @@ import type { StateClient } from "../protocol/state-client.js";
 import type { TemplateClient } from "../protocol/template-client.js";
 import type { VolumeClient } from "../protocol/volume-client.js";
 import { type Config, type ConnectionOptions, type RequestOptions, resolveConfig } from "../transport/config.js";
+import { Code } from "./code/code.js";
 import { Commands } from "./commands.js";
 import { Files } from "./files.js";
+import { NamedCommands } from "./named-commands.js";
 import { Network } from "./network.js";
 import { Pty } from "./pty.js";
 
@@ -38,7 +40,9 @@ export interface SandboxParts {
   readonly files: Files;
   readonly commands: Commands;
   readonly pty: Pty;
+  readonly named: NamedCommands;
   readonly network: Network;
+  readonly code: Code;
   /** Whether the daemon answers; false when the edge knows no such running sandbox. */
   isHealthy(options: RequestOptions): Promise<boolean>;
 }
@@ -79,14 +83,22 @@ export async function openVolumes(options: ConnectionOptions): Promise<VolumeCli
 
 /** Build the namespaces of one sandbox. The only place where the layers are put together. */
 export function openSandboxParts(platform: Platform, access: SandboxAccess): SandboxParts {
-  const { processes, terminals, filesystem, transfer, archives, isHealthy } = openDaemon(platform.config, access, pool);
+  const { processes, terminals, filesystem, transfer, archives, commandServer, code, isHealthy } = openDaemon(
+    platform.config,
+    access,
+    pool,
+  );
+  const files = new Files({ entries: filesystem, transfer, archives }, access.envdVersion);
+  const commands = new Commands(processes, access.envdVersion);
   return {
     platform,
     access,
-    files: new Files({ entries: filesystem, transfer, archives }, access.envdVersion),
-    commands: new Commands(processes, access.envdVersion),
+    files,
+    commands,
     pty: new Pty({ processes, terminals }),
+    named: new NamedCommands({ server: commandServer, files, commands }),
     network: new Network(openNetworkClient(platform.config, pool), access.sandboxId),
+    code: new Code(code),
     isHealthy,
   };
 }

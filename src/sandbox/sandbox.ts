@@ -5,13 +5,17 @@ import type { SandboxIsolation } from "../protocol/isolation-types.js";
 import type { ConnectSpec, NewSandboxSpec, SandboxInfo, SandboxQuery } from "../protocol/lifecycle-types.js";
 import type { NetworkLogEntry, NetworkUpdate, SandboxNetwork } from "../protocol/network-client.js";
 import { DAEMON_PORT, toHost } from "../protocol/platform.js";
+import type { CommandSet } from "../shared/command-definition.js";
 import { signFileUrl } from "../shared/signed-url.js";
 import { assertText } from "../shared/text-check.js";
 import { type ConnectionOptions, type RequestOptions, resolveConfig } from "../transport/config.js";
+import type { Code, RunCodeOptions } from "./code/code.js";
+import type { Execution } from "./code/execution.js";
 import type { Commands } from "./commands.js";
 import { assertIsolated, type SandboxBoundaryOptions, toBoundarySpec } from "./create-isolated.js";
 import type { Files } from "./files.js";
 import { type SandboxLifecycleOptions, type SandboxOnResume, toPolicy, toWantsMemory } from "./lifecycle-options.js";
+import type { CommandInfo, CommandListOptions, NamedRunOptions, TypedCommands } from "./named-commands.js";
 import type { Network, NetworkLogOptions } from "./network.js";
 import { openNetwork, openPlatform, openSandboxParts, type SandboxParts } from "./open-sandbox.js";
 import { checkEnvs, checkLifeMs, checkSandboxId, checkUser, pickRequest } from "./options.js";
@@ -21,7 +25,7 @@ import { SandboxStates } from "./sandbox-states.js";
 
 /** How a sandbox is made. */
 export interface SandboxCreateOptions extends ConnectionOptions, SandboxBoundaryOptions {
-  /** Id or alias. @defaultValue "base" */
+  /** Id or alias. @defaultValue {@link Sandbox.defaultTemplate} */
   readonly template?: string | undefined;
   /** Milliseconds of life; `lifecycle` says what happens when they are over. @defaultValue the server's, 300_000 */
   readonly timeoutMs?: number | undefined;
@@ -85,23 +89,25 @@ export interface FileUrlOptions {
 export type SandboxPaginator = Paginator<SandboxInfo>;
 
 /** A class whose instances are sandboxes: {@link Sandbox} or one derived from it. */
-export type SandboxClass<T extends Sandbox> = new (parts: SandboxParts) => T;
+export type SandboxClass<T extends Sandbox> = (new (parts: SandboxParts) => T) & { readonly defaultTemplate?: string };
 
 /** `this` of a static factory: the class that it is called on, or nothing once it was taken off its class. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that is called without an object has exactly this type of `this`
 export type FactoryThis<T extends Sandbox> = SandboxClass<T> | void;
 
-const DEFAULT_TEMPLATE = "base";
 /** Daemons below this version speak another protocol. */
 const OLDEST_DAEMON = "0.1.0";
 
 /**
- * An isolated machine for untrusted work: its identity, its life, and the namespaces `files`, `commands` and `pty`.
+ * An isolated machine for untrusted work: its identity, its life, and the namespaces `files`, `commands`, `pty`, `code` and `network`.
  *
  * Make one with {@link Sandbox.create}, which owns it (`await using` kills it at the end of the block), or join one with
  * {@link Sandbox.connect}, which borrows it.
  */
 export class Sandbox extends SandboxStates {
+  /** Template of creations that name none. */
+  static readonly defaultTemplate: string = "base";
+
   readonly sandboxId: string;
   /** Domain of its host names. */
   readonly sandboxDomain: string;
@@ -109,6 +115,7 @@ export class Sandbox extends SandboxStates {
   readonly commands: Commands;
   readonly pty: Pty;
   readonly network: Network;
+  readonly code: Code;
   // Private, so that no credential shows up when the object is printed or serialised.
   readonly #parts: SandboxParts;
 
@@ -121,6 +128,7 @@ export class Sandbox extends SandboxStates {
     this.commands = parts.commands;
     this.pty = parts.pty;
     this.network = parts.network;
+    this.code = parts.code;
   }
 
   /**
@@ -144,7 +152,8 @@ export class Sandbox extends SandboxStates {
     more?: SandboxCreateOptions,
   ): Promise<T & AsyncDisposable> {
     const options = typeof templateOrOptions === "string" ? { ...more, template: templateOrOptions } : (templateOrOptions ?? more ?? {});
-    const spec = toSpec(options);
+    // biome-ignore lint/complexity/noThisInStatic: a derived class has its own template
+    const spec = toSpec(options, this?.defaultTemplate ?? Sandbox.defaultTemplate);
     const platform = await openPlatform(options);
     const access = await platform.lifecycle.create(spec, pickRequest(options));
     if (!isVersionAtLeast(access.envdVersion, OLDEST_DAEMON)) {
@@ -279,6 +288,21 @@ export class Sandbox extends SandboxStates {
     await this.network.update(rules, options);
   }
 
+  /** Run a named command; see `run` of {@link NamedCommands}. For lines of a shell there is `commands.run`. */
+  run(name: string, args?: Readonly<Record<string, unknown>>, options?: NamedRunOptions): Promise<unknown> {
+    return this.#parts.named.run(name, args, options);
+  }
+
+  /** List the named commands; see `list` of {@link NamedCommands}. */
+  listCommands(options?: CommandListOptions): Promise<CommandInfo[]> {
+    return this.#parts.named.list(options);
+  }
+
+  /** The named commands, with the types of `typeof commands` of the server that runs in the sandbox. */
+  named<C extends CommandSet>(): TypedCommands<C> {
+    return this.#parts.named as unknown as TypedCommands<C>; // the caller's word; arguments are checked where the command runs
+  }
+
   /** Describe the sandbox as it is now. */
   async getInfo(options: RequestOptions = {}): Promise<SandboxInfo> {
     return this.#parts.platform.lifecycle.getInfo(this.sandboxId, options);
@@ -292,6 +316,11 @@ export class Sandbox extends SandboxStates {
   /** Whether it answers. False when it ended or is paused. @throws {@link ConnectionError} the platform cannot be reached. */
   async isRunning(options: RequestOptions = {}): Promise<boolean> {
     return this.#parts.isHealthy(options);
+  }
+
+  /** The same as `code.run`, by its E2B-shaped name. */
+  async runCode(code: string, options: RunCodeOptions = {}): Promise<Execution> {
+    return this.code.run(code, options);
   }
 
   /** Host name under which a port of the sandbox is reached. */
@@ -356,8 +385,8 @@ function newInstance<T extends Sandbox>(Class: FactoryThis<T>, parts: SandboxPar
   return new (Class ?? (Sandbox as unknown as SandboxClass<T>))(parts);
 }
 
-function toSpec(options: SandboxCreateOptions): NewSandboxSpec {
-  const { template = DEFAULT_TEMPLATE, metadata, allowInternetAccess, network } = options;
+function toSpec(options: SandboxCreateOptions, defaultTemplate: string): NewSandboxSpec {
+  const { template = defaultTemplate, metadata, allowInternetAccess, network } = options;
   assertText("template", template);
   for (const [key, value] of Object.entries(metadata ?? {})) {
     assertText("a metadata key", key);

@@ -17,12 +17,14 @@ export interface DaemonHttpOptions {
   readonly requestTimeoutMs: number;
   readonly retries: number;
   readonly logger: SafeLogger;
+  /** Status of the daemon's health, for endpoints of another port than the daemon's. @defaultValue `GET /health` of `baseUrl` */
+  readonly probe?: (() => Promise<number | undefined>) | undefined;
 }
 
 /** One request. */
 export interface DaemonRequest {
   readonly operation: string;
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   /** Path and query. */
   readonly target: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -110,7 +112,8 @@ export class DaemonHttp {
 
   /** Status of `GET /health`; `undefined` when nothing answers. */
   async probeHealth(): Promise<number | undefined> {
-    const { http, baseUrl, headers } = this.#options;
+    const { http, baseUrl, headers, probe } = this.#options;
+    if (probe !== undefined) return probe();
     try {
       const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
       const response = await http({ method: "GET", url: `${baseUrl}/health`, headers, signal, isIdempotent: true });

@@ -1,10 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Driver } from "../../src/control/drivers/driver.js";
-import { readCgroupLayout } from "../../src/control/drivers/oci/cgroups.js";
 import { daemonPidOf, findHostTraces, processesOf } from "../security/support/host-traces.js";
 import { createTestDriver, createTestPaths, healthOf, specOf, type TestPaths, whyNoDriver } from "../security/support/test-driver.js";
 
@@ -42,14 +41,6 @@ describe.skipIf(reason !== undefined).each([["crun"], ["runc"]])(
     it("a request that is sent before the daemon is up is answered", async () => {
       const instance = await driver.create(specOf(machine, "early"));
       expect(await healthOf(instance)).toBe(204);
-    });
-
-    it("lets all sandboxes together count less than the machine's own programs when processors are scarce", async () => {
-      const { mode, hierarchies } = readCgroupLayout();
-      await driver.create(specOf(machine, "weight"));
-      const [file, usual] = mode === "v2" ? ["cpu.weight", 100] : ["cpu.shares", 1024];
-      const weights = hierarchies.map((hierarchy) => join(hierarchy, "agent-sandbox", String(file))).filter((path) => existsSync(path));
-      expect(weights.map((path) => Number(readFileSync(path, "utf8")))).toEqual([Number(usual) / 2]);
     });
 
     it("destroy leaves no process, mount, cgroup, directory, socket or runtime state, and may be repeated", async () => {

@@ -1,12 +1,19 @@
 import { afterEach, expect, it } from "vitest";
-import { type ConnectionOptions, InvalidArgumentError, Sandbox, type SandboxEvent, SandboxNotFoundError } from "../../src/index.js";
+import {
+  type ConnectionOptions,
+  InvalidArgumentError,
+  Sandbox,
+  type SandboxCreateOptions,
+  type SandboxEvent,
+  SandboxNotFoundError,
+} from "../../src/index.js";
 import { describeOnPlatform } from "../support/platform.js";
 
 describeOnPlatform("metrics, logs and events", ({ apiUrl, sandboxUrl, apiKey }) => {
   const options: ConnectionOptions = { apiUrl, sandboxUrl, apiKey };
   const made: Sandbox[] = [];
-  const create = async () => {
-    const sandbox = await Sandbox.create({ ...options, timeoutMs: 120_000 });
+  const create = async (more: SandboxCreateOptions = {}) => {
+    const sandbox = await Sandbox.create({ ...options, timeoutMs: 120_000, ...more });
     made.push(sandbox);
     return sandbox;
   };
@@ -41,6 +48,20 @@ describeOnPlatform("metrics, logs and events", ({ apiUrl, sandboxUrl, apiKey }) 
     expect((await sandbox.getLogs({ search: "PAUSED" })).map(({ fields }) => fields.event)).toEqual(["paused"]);
     expect(await sandbox.getLogs({ level: "error" })).toEqual([]);
     expect(await sandbox.getLogs({ cursor: new Date(Date.now() + 60_000) })).toEqual([]);
+  });
+
+  it("has what goes wrong in the daemon in the log of its sandbox", async () => {
+    const sandbox = await create({ allowInternetAccess: false });
+    // Takes the place of the way out, which is closed at this moment.
+    const listen =
+      "import socket, time; s = socket.socket(); s.bind(('127.0.0.1', 49981)); s.listen(); print('taken', flush=True); time.sleep(60)";
+    await new Promise<void>((resolve, reject) => {
+      const options = { background: true as const, timeoutMs: 0, onStdout: () => resolve() };
+      sandbox.commands.run(`python3 -c "${listen}"`, options).catch(reject);
+    });
+    await sandbox.updateNetwork({ allowInternetAccess: true });
+    const complaints = async () => (await sandbox.getLogs({ level: "error" })).map(({ message }) => message);
+    await expect.poll(complaints, { timeout: 15_000 }).toContainEqual(expect.stringContaining("cannot listen on port 49981"));
   });
 
   it("streams what happens, from the beginning or behind any event, and ends with the sandbox", async () => {

@@ -29,6 +29,7 @@ export async function runTemplateBuildCommand(name: string | undefined, options:
 
   const template = Template({ fileContextPath: root }).fromDockerfile(dockerfile, options.buildArg ? { buildArgs: options.buildArg } : {});
   if (yaml !== undefined) template.setEnvs(yaml.envs);
+  if (Object.keys(yaml?.customCommands ?? {}).length > 0) template.setCustomCommands(yaml?.customCommands ?? {});
   const startCommand = options.cmd ?? yaml?.startCommand;
   const readyCommand = options.readyCmd ?? yaml?.readyCommand;
   if (startCommand !== undefined) template.setStartCmd(startCommand);

@@ -37,7 +37,7 @@ const SETUP_HOOK = `mkdir -p "$1/etc/dpkg/dpkg.cfg.d" && printf '${DPKG_EXCLUDES
  * Shell script that finishes the unpacked root file system in `$1`: user, names, and nothing of this machine's own settings. Every command
  * of a client reads /etc/profile, where bash knows its user without starting a program.
  */
-export const FINISH_SCRIPT = `set -e
+const FINISH_SCRIPT = `set -e
 chroot "$1" useradd --create-home --uid 1000 --user-group --shell /bin/bash user
 printf 'user ALL=(ALL:ALL) NOPASSWD: ALL\\n' > "$1/etc/sudoers.d/user"
 chmod 0440 "$1/etc/sudoers.d/user"
@@ -65,6 +65,8 @@ export interface BaseRecipe {
   readonly args: readonly string[];
   /** Goes to standard input: the package sources. */
   readonly input: string;
+  /** Shell scripts for the unpacked root file system in `$1`, in this order. */
+  readonly finish: readonly string[];
   /** Equal for equal content of the template, whatever the machine's mirrors are. */
   readonly fingerprint: string;
 }
@@ -73,13 +75,16 @@ export interface BaseRecipe {
  * The mmdebstrap call that builds a root file system in `target`.
  *
  * @param aptConfig output of `apt-config dump`: proxies and the like reach the build, but not the template.
+ * @param finishOfTemplate runs after the script that finishes all templates.
  */
 export function createBaseRecipe(
   target: string,
   sources: DebianSources,
   aptConfig: string,
   packages: readonly string[] = BASE_PACKAGES,
+  finishOfTemplate?: string,
 ): BaseRecipe {
+  const finish = [FINISH_SCRIPT, ...(finishOfTemplate === undefined ? [] : [finishOfTemplate])];
   const fixed = [
     "--variant=minbase",
     "--format=directory",
@@ -96,8 +101,9 @@ export function createBaseRecipe(
   return {
     args: [...fixed, ...machine, sources.codename, target, "-"],
     input: `${sources.lines.join("\n")}\n`,
+    finish,
     fingerprint: createHash("sha256")
-      .update(JSON.stringify([fixed, FINISH_SCRIPT, sources.codename]))
+      .update(JSON.stringify([fixed, ...finish, sources.codename]))
       .digest("hex")
       .slice(0, 16),
   };

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { IdRange } from "../drivers/oci/id-range.js";
-import { createBaseRecipe, FINISH_SCRIPT } from "./base-recipe.js";
+import { createBaseRecipe } from "./base-recipe.js";
 import { type DebianSources, readDebianSources } from "./debian-sources.js";
 import type { CachedStep, LayerStore } from "./layer-store.js";
 import { readAptConfig, runMmdebstrap } from "./run-mmdebstrap.js";
@@ -48,7 +48,7 @@ export async function openDebianImage(
   try {
     mkdirSync(staged, { mode: 0o700 });
     await runMmdebstrap(recipe, parts.onProgress, parts.signal);
-    await promisify(execFile)("sh", ["-c", FINISH_SCRIPT, "sh", staged]);
+    for (const script of recipe.finish) await promisify(execFile)("sh", ["-c", script, "sh", staged]);
     // A link to a python3 that this image does not have.
     rmSync(join(staged, "usr/bin/python"), { force: true });
     shiftOwnership(staged, parts.idRange);

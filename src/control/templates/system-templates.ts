@@ -4,7 +4,8 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { IdRange } from "../drivers/oci/id-range.js";
-import { BASE_PACKAGES, createBaseRecipe, FINISH_SCRIPT } from "./base-recipe.js";
+import { BASE_PACKAGES, createBaseRecipe } from "./base-recipe.js";
+import { CODE_INTERPRETER_FINISH_SCRIPT, CODE_INTERPRETER_PACKAGES } from "./code-interpreter-recipe.js";
 import { copyNpm } from "./copy-npm.js";
 import { readDebianSources } from "./debian-sources.js";
 import { readAptConfig, runMmdebstrap } from "./run-mmdebstrap.js";
@@ -20,25 +21,21 @@ export interface SystemTemplate {
   readonly alias: string;
   /** Packages beside Debian's essential ones. */
   readonly packages: readonly string[];
+  /** Memory limit of its sandboxes. */
+  readonly memoryMb: number;
+  /** Shell script that finishes the root file system in `$1` after what all templates have in common. */
+  readonly finish?: string;
 }
 
-export const BASE: SystemTemplate = { alias: "base", packages: BASE_PACKAGES };
+export const BASE: SystemTemplate = { alias: "base", packages: BASE_PACKAGES, memoryMb: 1024 };
 
 /** `base` with a Python kernel and the usual libraries for data; it is its own root file system, so either can be rebuilt alone. */
 export const CODE_INTERPRETER: SystemTemplate = {
   alias: "code-interpreter-v1",
-  packages: [
-    ...BASE_PACKAGES,
-    "python3-ipykernel",
-    "python3-jupyter-client",
-    "python3-matplotlib",
-    "python3-numpy",
-    "python3-openpyxl",
-    "python3-pandas",
-    "python3-pil",
-    "python3-requests",
-    "python3-scipy",
-  ],
+  packages: CODE_INTERPRETER_PACKAGES,
+  // Each context is a Python process of its own, and data wants room.
+  memoryMb: 2048,
+  finish: CODE_INTERPRETER_FINISH_SCRIPT,
 };
 
 /** Where and how a template is built. */
@@ -56,9 +53,15 @@ const LOCK_NAME = ".build.lock";
 const run = promisify(execFile);
 
 /** The build that is there, when it is what this version of the product would build. */
-export function findCurrent({ alias, packages }: SystemTemplate, store: TemplateStore, idRange: IdRange): ResolvedTemplate | undefined {
-  const { fingerprint } = createBaseRecipe("", readDebianSources(), "", packages);
-  return store.list().find((build) => build.aliases.includes(alias) && build.recipe === fingerprint && build.hostIdBase === idRange.base);
+export function findCurrent(
+  { alias, packages, memoryMb, finish }: SystemTemplate,
+  store: TemplateStore,
+  idRange: IdRange,
+): ResolvedTemplate | undefined {
+  const { fingerprint } = createBaseRecipe("", readDebianSources(), "", packages, finish);
+  const isCurrent = ({ aliases, recipe, hostIdBase, memoryMb: limitMb }: ResolvedTemplate) =>
+    aliases.includes(alias) && recipe === fingerprint && hostIdBase === idRange.base && limitMb === memoryMb;
+  return store.list().find(isCurrent);
 }
 
 /**
@@ -69,7 +72,7 @@ export function findCurrent({ alias, packages }: SystemTemplate, store: Template
  * @throws {@link FailedPreconditionError} the build failed; the message ends with its last output.
  */
 export async function buildSystemTemplate(template: SystemTemplate, options: BuildSystemTemplateOptions): Promise<ResolvedTemplate> {
-  const { alias, packages } = template;
+  const { alias, packages, memoryMb, finish } = template;
   const { store, templatesDir, idRange, onProgress } = options;
   return withLock(
     templatesDir,
@@ -85,9 +88,9 @@ export async function buildSystemTemplate(template: SystemTemplate, options: Bui
       try {
         mkdirSync(staging, { recursive: true, mode: 0o711 });
         chmodSync(staging, 0o711);
-        const recipe = createBaseRecipe(rootfs, readDebianSources(), await readAptConfig(), packages);
+        const recipe = createBaseRecipe(rootfs, readDebianSources(), await readAptConfig(), packages, finish);
         await runMmdebstrap(recipe, onProgress);
-        await run("sh", ["-c", FINISH_SCRIPT, "sh", rootfs]);
+        for (const script of recipe.finish) await run("sh", ["-c", script, "sh", rootfs]);
         if (!copyNpm(rootfs)) onProgress("no npm package on this machine: the template has node without npm");
         onProgress("giving the files to the sandbox's ids");
         shiftOwnership(rootfs, idRange);
@@ -96,7 +99,7 @@ export async function buildSystemTemplate(template: SystemTemplate, options: Bui
           buildId,
           hostIdBase: idRange.base,
           cpuCount: 2,
-          memoryMb: 1024,
+          memoryMb,
           createdAt: new Date().toISOString(),
           recipe: recipe.fingerprint,
         };

@@ -215,5 +215,7 @@ export function createTemplateStore(templatesDir: string): TemplateStore {
 function notFoundText(reference: string): string {
   const name = reference.trim();
   // Every machine gets this one from its setup, so its absence has one cause.
-  return `template '${name}' not found${name === "base" ? "; `abx setup` builds it" : ""}`;
+  const builders: Readonly<Record<string, string>> = { base: "abx setup", "code-interpreter-v1": "abx setup --all" };
+  const builder = Object.hasOwn(builders, name) ? builders[name] : undefined;
+  return `template '${name}' not found${builder === undefined ? "" : `; \`${builder}\` builds it`}`;
 }

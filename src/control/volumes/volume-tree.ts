@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lchown, lstat, mkdir, open, readdir, readlink, rename, unlink } from "node:fs/promises";
 import { FileNotFoundError, InternalError, InvalidArgumentError } from "../../errors/error-classes.js";
-import { type ConfinedEntry, openConfined } from "./confined-path.js";
+import { type ConfinedEntry, openConfined } from "../../shared/confined-path-node.js";
 
 /** A file, directory or link of a volume. */
 export interface VolumeEntry {

@@ -20,14 +20,16 @@ export interface EgressOptions extends ForwarderOptions {
 /** The way out of this sandbox as programs inside see it: a proxy on the loopback interface, and the settings that lead to it. */
 export class Egress {
   readonly #options: EgressOptions;
-  readonly #forwarder = new Forwarder();
+  readonly #forwarder: Forwarder;
   readonly #files: GuestFiles;
   #env: ReadonlyMap<string, string> = new Map();
   /** What was configured last; null before the first time, when a template may have brought settings along. */
   #applied: string | undefined | null = null;
 
-  constructor(options: EgressOptions) {
+  /** @param onFailure is told in words what does not work */
+  constructor(options: EgressOptions, onFailure: (text: string) => void) {
     this.#options = options;
+    this.#forwarder = new Forwarder(onFailure);
     this.#files = new GuestFiles(options.root);
   }
 

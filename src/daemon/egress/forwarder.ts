@@ -32,7 +32,12 @@ export class Forwarder {
   readonly #channels = new Set<Duplex>();
   readonly #waiting: Waiting[] = [];
   readonly #carrying = new Set<Duplex>();
+  readonly #onFailure: (text: string) => void;
   #servers: Server[] = [];
+
+  constructor(onFailure: (text: string) => void) {
+    this.#onFailure = onFailure;
+  }
 
   get isListening(): boolean {
     return this.#servers.length > 0;
@@ -52,7 +57,7 @@ export class Forwarder {
     this.#servers = [httpPort, socksPort].map((port) => {
       const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => this.#onConnection(client));
       server.maxConnections = MAX_CONNECTIONS;
-      server.on("error", (error) => console.error(`the egress forwarder cannot listen on port ${port}: ${error.message}`));
+      server.on("error", (error) => this.#onFailure(`the egress forwarder cannot listen on port ${port}: ${error.message}`));
       server.listen(port, "127.0.0.1");
       return server;
     });

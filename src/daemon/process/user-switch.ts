@@ -24,7 +24,13 @@ const UNSAFE_VARIABLE = /^(LD_.*|GLIBC_TUNABLES|GCONV_PATH|LOCPATH|NLSPATH|MALLO
  *
  * @param canSetIds the starting call drops the daemon's own supplementary groups when it sets ids
  */
-export function switchUser({ file, args, env, user }: LaunchPlan, canSetIds: boolean): SwitchedProgram {
+export function switchUser(
+  { file, args, env, user }: Pick<LaunchPlan, "file" | "args" | "env" | "user">,
+  canSetIds: boolean,
+): SwitchedProgram {
+  // Whoever is not root can only be itself, and is that already.
+  const ownUid = process.geteuid?.();
+  if (ownUid !== 0 && ownUid === user.uid) return { file, args, env, ids: undefined, isWrapped: false };
   const ids = { uid: user.uid, gid: user.gid };
   const extraGroups = user.groups.filter((gid) => gid !== user.gid);
   if (canSetIds && extraGroups.length === 0) return { file, args, env, ids, isWrapped: false };

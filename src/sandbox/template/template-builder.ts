@@ -1,6 +1,8 @@
 import { readDockerfile } from "#template-files";
 import { InvalidArgumentError, TemplateError } from "../../errors/error-classes.js";
+import type { CustomCommandSpec } from "../../shared/custom-commands.js";
 import { quoteShellCommand } from "../../shared/shell-quote.js";
+import { customCommandsStep } from "./custom-commands-step.js";
 import { importDockerfile } from "./dockerfile-import.js";
 import { ReadyCommand } from "./ready-command.js";
 import {
@@ -220,6 +222,15 @@ export class TemplateBuilder {
   setEnvs(envs: Readonly<Record<string, string | undefined>>): this {
     const args = Object.entries(envs).flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
     return args.length === 0 ? this : this.#add("ENV", args);
+  }
+
+  /**
+   * Named commands of every sandbox, for `sandbox.run`; a later call replaces them.
+   *
+   * @throws {@link InvalidArgumentError} one of them cannot be run as it is written.
+   */
+  setCustomCommands(commands: Readonly<Record<string, CustomCommandSpec>>): this {
+    return this.#run(customCommandsStep(commands));
   }
 
   /** Install Python packages; without any, the project in the working directory. */

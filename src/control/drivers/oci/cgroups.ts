@@ -48,15 +48,6 @@ export function readCgroupLayout(root: string = CGROUP_ROOT): CgroupLayout {
   };
 }
 
-/**
- * Let a cgroup with all below it count half as much as anything else when processors are scarce. Without the file, as before the first container
- * of a machine, nothing is changed.
- */
-export function lowerWeight({ mode, hierarchies }: CgroupLayout, path: string): void {
-  const [file, value] = mode === "v2" ? ["cpu.weight", "50"] : ["cpu.shares", "512"];
-  for (const hierarchy of hierarchies) writeQuietly(join(hierarchy, path, file), value);
-}
-
 /** Names of the cgroups directly below `path` in any hierarchy. */
 export function listChildCgroups({ hierarchies }: CgroupLayout, path: string): string[] {
   const names = hierarchies.flatMap((hierarchy) => readdirOrEmpty(join(hierarchy, path), (entry) => entry.isDirectory()));

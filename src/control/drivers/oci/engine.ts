@@ -6,15 +6,7 @@ import type { CapturedLayer, InstanceSpec, InstanceUsage } from "../driver.js";
 import { createBundle, type HostFacts, openFilesLimit, toOciMount } from "./bundle.js";
 import { SANDBOX_CAPABILITIES } from "./capabilities.js";
 import { readCgroupUsage } from "./cgroup-usage.js";
-import {
-  type CgroupLayout,
-  destroyCgroup,
-  hasProcesses,
-  listChildCgroups,
-  lowerWeight,
-  readCgroupLayout,
-  removeEmptyCgroup,
-} from "./cgroups.js";
+import { type CgroupLayout, destroyCgroup, hasProcesses, listChildCgroups, readCgroupLayout, removeEmptyCgroup } from "./cgroups.js";
 import { ConcurrencyGate } from "./concurrency-gate.js";
 import { copyTree } from "./copy-tree.js";
 import { DiskImages, hasWritableLayer, upperDir, writableDir } from "./disk-image.js";
@@ -55,7 +47,6 @@ export class OciEngine {
   readonly #inDestruction = new Map<string, Promise<void>>();
   readonly #disks: DiskImages;
   #hasDisks = false;
-  #isWeightLow = false;
   #runtime: RuntimeProbe | undefined;
 
   /** @throws {@link FailedPreconditionError} this user can have no sandboxes. */
@@ -125,9 +116,6 @@ export class OciEngine {
     this.#inCreation.add(spec.id);
     try {
       await this.#creates.run(() => this.#start(spec, runtime, directory));
-      // The cgroup of all sandboxes is made with the first one.
-      if (!this.#isWeightLow) lowerWeight(this.#cgroups, CGROUP_ROOT);
-      this.#isWeightLow = true;
     } catch (error) {
       if (spec.isRestart === true) await this.#removeRunning(spec.id);
       else await this.#remove(spec.id);

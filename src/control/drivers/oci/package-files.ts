@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,6 +13,8 @@ export interface PackageFiles {
   readonly snapshotBuilder: string;
   /** Native add-ons beside the daemon, by the name under which it loads them; those of optional packages may be absent. */
   readonly addons: Readonly<Record<string, string>>;
+  /** Programs around Jupyter kernels, by their place beside the daemon. */
+  readonly kernels: Readonly<Record<string, string>>;
 }
 
 const PACKAGE_NAME = "@agent-sandbox/sdk";
@@ -33,7 +35,12 @@ export function findPackageFiles(): PackageFiles {
   for (const file of Object.values(files)) {
     if (!existsSync(file)) throw new FailedPreconditionError(`${file} is missing: build the package first (npm run build).`);
   }
-  return { ...files, addons: findAddons(root) };
+  return { ...files, addons: findAddons(root), kernels: findKernels(join(root, "dist/daemon/kernels")) };
+}
+
+function findKernels(directory: string): Record<string, string> {
+  const names = readdirSync(directory).filter((name) => /\.(py|mjs)$/.test(name));
+  return Object.fromEntries(names.map((name) => [`kernels/${name}`, join(directory, name)]));
 }
 
 function findAddons(root: string): Record<string, string> {

@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readlink } from "node:fs/promises";
-import { FileNotFoundError, InvalidArgumentError } from "../../errors/error-classes.js";
+import { FileNotFoundError, InvalidArgumentError } from "../errors/error-classes.js";
 
 /** An open directory inside a confined tree, and a name in it that stands for the path that was asked for. */
 export interface ConfinedEntry extends AsyncDisposable {
