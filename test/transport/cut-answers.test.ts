@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { Sandbox } from "../../src/index.js";
 import { type Answer, openWireServer, sendJson } from "./support/wire-server.js";
@@ -53,4 +54,28 @@ it("what must not happen twice fails as a broken connection, not as what half of
   await using _server = server;
   await expect(sandbox.files.makeDir("/a")).rejects.toMatchObject({ name: "ConnectionError", reason: "connection" });
   expect(countCalls()).toBe(1);
+});
+
+it("compressed content that is corrupt or short, or in a coding nobody asked for, is a protocol error and never content", async () => {
+  const whole = gzipSync("content ".repeat(1000));
+  const answers: [Record<string, string>, string | Uint8Array][] = [
+    [{ "content-encoding": "gzip" }, "not compressed"],
+    [{ "content-encoding": "gzip" }, whole.subarray(0, -5)],
+    [{ "content-encoding": "br" }, "whatever"],
+  ];
+  await using server = await openWireServer((req, res) => {
+    if (!req.url?.startsWith("/files")) return sendJson(res, 201, SANDBOX);
+    const [headers, body] = answers[Number(new URL(req.url, "http://x").searchParams.get("path"))] as (typeof answers)[number]; // paths are indices
+    return res.writeHead(200, headers).end(body);
+  });
+  const sandbox = await Sandbox.create("base", { apiUrl: server.url, sandboxUrl: server.url, apiKey: "k" });
+  for (const path of Object.keys(answers)) {
+    for (const gzip of [false, true]) {
+      await expect(sandbox.files.read(path, { gzip })).rejects.toMatchObject({ name: "ProtocolError", reason: "protocol" });
+      const drain = async () => {
+        for await (const _ of await sandbox.files.read(path, { gzip, format: "stream" }));
+      };
+      await expect(drain()).rejects.toMatchObject({ name: "ProtocolError", reason: "protocol" });
+    }
+  }
 });
