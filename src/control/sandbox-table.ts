@@ -155,6 +155,11 @@ export class SandboxTable {
     this.#deadlines.set(id, endAt);
   }
 
+  /** Look once more after `delayMs` at a running sandbox whose time is over. */
+  expireIn(id: string, delayMs: number): void {
+    if (this.find(id) !== undefined) this.#deadlines.set(id, new Date(Date.now() + delayMs));
+  }
+
   /** Nothing reaches the sandbox any more, and its time stands still. */
   sever(id: string): void {
     this.#deadlines.delete(id);

@@ -255,6 +255,20 @@ describe("life", () => {
 });
 
 describe("pause", () => {
+  it("a sandbox whose time is over is paused by a later try when it could not be at once", async () => {
+    let tries = 0;
+    control.driver.afterFreeze = async () => {
+      tries += 1;
+      if (tries === 1) throw new Error("not at this moment");
+    };
+    const { sandboxID } = await control.create({ autoPause: true, timeout: 1 });
+    const state = async () => ((await (await control.api("GET", `/sandboxes/${sandboxID}`)).json()) as { state: string }).state;
+    await expect.poll(state, { timeout: 15_000 }).toBe("paused");
+    control.driver.afterFreeze = async () => {};
+    expect(tries).toBe(2);
+    expect((await control.api("DELETE", `/sandboxes/${sandboxID}`)).status).toBe(204);
+  }, 20_000);
+
   it("holds back a request that comes while it goes on, and wakes the sandbox for it", async () => {
     const sandbox = await control.create({ autoPause: true, autoResume: { enabled: true } });
     let release = () => {};
