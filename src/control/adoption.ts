@@ -38,6 +38,7 @@ export class Adoption {
   /** Destroy what no record owns, try again what could not be destroyed before, and adopt where the start could not. */
   async reap(): Promise<void> {
     const { driver, logger } = this.#parts;
+    this.#table.forgetGone();
     if (!this.#isDone) {
       await this.adopt();
       return;

@@ -1,5 +1,8 @@
-/** Longest delay that `setTimeout` keeps; a longer one fires at once (Node documentation, "timers"). */
-const MAX_DELAY_MS = 2 ** 31 - 1;
+/**
+ * Longest time between two looks at the clock. A timer stands still while the machine sleeps and knows nothing of a clock that is set, but
+ * a deadline is a time of day. (`setTimeout` itself keeps no delay above 2^31 ms either.)
+ */
+const MAX_DELAY_MS = 30_000;
 
 /**
  * Calls `onDue` once per key when its deadline passes, however far away that is.

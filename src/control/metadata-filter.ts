@@ -8,7 +8,7 @@ import { InvalidArgumentError } from "../errors/error-classes.js";
  * @throws {@link InvalidArgumentError} a part is not `key=value`.
  */
 export function parseMetadataFilter(text: string): Record<string, string> {
-  const filter: Record<string, string> = {};
+  const filter = new Map<string, string>();
   for (const part of decode(text).split("&")) {
     if (part === "") continue;
     const [key, value, ...more] = part.split("=");
@@ -17,9 +17,10 @@ export function parseMetadataFilter(text: string): Record<string, string> {
         `metadata must be key=value pairs joined by &, got "${part}"; percent-encode = and & in keys and values`,
       );
     }
-    filter[decode(key)] = decode(value);
+    filter.set(decode(key), decode(value));
   }
-  return filter;
+  // An assignment to "__proto__" would be lost, and a filter without a condition fits everything.
+  return Object.fromEntries(filter);
 }
 
 function decode(text: string): string {

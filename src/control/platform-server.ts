@@ -45,10 +45,15 @@ export class PlatformServer {
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
       highWaterMark: STREAM_BUFFER_BYTES,
+      shouldUpgradeCallback: isSwitchWanted,
     });
     this.#server.timeout = 0;
     this.#server.on("request", (request, response) => this.#guard(this.#onRequest(request, response), request.socket));
     this.#server.on("upgrade", (request, socket, head) => this.#guard(this.#onUpgrade(request, socket as Socket, head), socket));
+    this.#server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
+      const { status, body } = errorAnswer(417, "no expectation but 100-continue can be met", "invalid_argument");
+      sendJson(response, status, body, { connection: "close" });
+    });
     this.#server.on("connect", (_request, socket) => {
       const { status, body } = errorAnswer(405, "CONNECT is not served", "method_not_allowed");
       sendJsonOnSocket(socket, status, body);
@@ -147,6 +152,16 @@ export class PlatformServer {
       socket.destroy();
     });
   }
+}
+
+/**
+ * False for an offer to switch that a server may pass over (RFC 9110, section 7.8), so that its request is an ordinary one: that of HTTP/2,
+ * which some clients make with each first request, and one with a body, which would be lost.
+ */
+function isSwitchWanted({ headers }: IncomingMessage): boolean {
+  const hasBody = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+  const protocols = (headers.upgrade ?? "").split(",").map((name) => name.trim().toLowerCase());
+  return !hasBody && protocols.some((name) => name !== "h2c");
 }
 
 function refusal(route: Extract<Route, { kind: "refused" }>) {

@@ -77,6 +77,8 @@ export class SandboxTable {
   readonly #paused = new Map<string, Instance>();
   /** Running ones that are about to be set aside. */
   readonly #heldBack = new Set<string>();
+  /** Gone, with a record that could not be deleted. */
+  readonly #unforgotten = new Set<string>();
 
   constructor(parts: SandboxesParts, listeners: TableListeners) {
     this.#parts = parts;
@@ -153,6 +155,11 @@ export class SandboxTable {
     this.#deadlines.set(id, endAt);
   }
 
+  /** Look once more after `delayMs` at a running sandbox whose time is over. */
+  expireIn(id: string, delayMs: number): void {
+    if (this.find(id) !== undefined) this.#deadlines.set(id, new Date(Date.now() + delayMs));
+  }
+
   /** Nothing reaches the sandbox any more, and its time stands still. */
   sever(id: string): void {
     this.#deadlines.delete(id);
@@ -182,10 +189,10 @@ export class SandboxTable {
   async end(id: string, cause: EndCause, fields: Readonly<Record<string, string>> = {}): Promise<void> {
     const instance = this.instanceOf(id);
     if (instance === undefined || this.isEnding(id)) return;
-    this.#parts.store.setState(id, "killing");
+    this.#note(id, () => this.#parts.store.setState(id, "killing"));
     this.sever(id);
     this.#paused.delete(id);
-    this.#parts.journal.tell(id, cause === "failed" ? "died" : cause, END_TEXTS[cause], fields);
+    this.#note(id, () => this.#parts.journal.tell(id, cause === "failed" ? "died" : cause, END_TEXTS[cause], fields));
     this.#parts.logger.info("sandbox.ended", { sandboxId: id, cause });
     await this.bury(instance);
   }
@@ -204,7 +211,27 @@ export class SandboxTable {
     await instance.destroy();
     this.#live.delete(instance.id);
     this.#paused.delete(instance.id);
-    this.#parts.store.delete(instance.id);
+    this.#unforgotten.add(instance.id);
+    this.forgetGone();
+  }
+
+  /** Delete the records of what is gone, also those that could not be deleted before. */
+  forgetGone(): void {
+    for (const id of this.#unforgotten) {
+      this.#note(id, () => {
+        this.#parts.store.delete(id);
+        this.#unforgotten.delete(id);
+      });
+    }
+  }
+
+  /** What is written about an end does not hold it up: on a full disk nothing can be written, and ending sandboxes is what makes room. */
+  #note(id: string, write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      this.#parts.logger.warn("sandbox.end_unrecorded", { sandboxId: id, message: messageOf(error) });
+    }
   }
 
   /** Stop looking after sandboxes; they stay as they are. */

@@ -11,6 +11,9 @@ import { Starts } from "./starts.js";
 import { PAUSED_STATES, RUNNING_STATES, type SandboxCall, throwConflict, throwNotFound, verdictOf } from "./state-machine.js";
 import type { ListFilter, ListQuery } from "./store.js";
 
+/** Between two tries to end or pause a sandbox whose time is over. */
+const EXPIRE_AGAIN_MS = 5_000;
+
 /** Creates, finds, prolongs, pauses and ends sandboxes; the store says what there is, the driver what runs. */
 export class Sandboxes {
   readonly #parts: SandboxesParts;
@@ -23,7 +26,7 @@ export class Sandboxes {
   constructor(parts: SandboxesParts) {
     this.#parts = parts;
     this.#table = new SandboxTable(parts, {
-      onExpired: (id) => this.#quietly(id, this.#expire(id)),
+      onExpired: (id) => this.#quietly(id, this.#expireOrTryAgain(id)),
       onDied: (id) => this.#quietly(id, this.#bemoan(id)),
     });
     this.#starts = new Starts(parts, this.#table);
@@ -226,6 +229,16 @@ export class Sandboxes {
 
   async #end(id: string, cause: EndCause, fields?: Readonly<Record<string, string>>): Promise<void> {
     await this.#whenAllowed(id, "kill", () => this.#table.end(id, cause, fields));
+  }
+
+  /** A pause that is not possible now, or for which the disk has no room, must not make a sandbox immortal. */
+  async #expireOrTryAgain(id: string): Promise<void> {
+    try {
+      await this.#expire(id);
+    } catch (error) {
+      this.#table.expireIn(id, EXPIRE_AGAIN_MS);
+      throw error;
+    }
   }
 
   async #expire(id: string): Promise<void> {

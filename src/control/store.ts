@@ -72,7 +72,8 @@ export class Store {
       change();
       this.#database.exec("COMMIT");
     } catch (error) {
-      this.#database.exec("ROLLBACK");
+      // Some failures, a full disk among them, have ended the transaction already.
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
       throw error;
     }
   }

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AuthenticationError, InvalidArgumentError } from "../errors/error-classes.js";
+import { assertEnvironment } from "../shared/environment-check.js";
 import { isSameSecret, presentedToken } from "./auth.js";
 import { type DaemonState, ENVD_VERSION, type InitRequest } from "./daemon-state.js";
 import type { EgressSetup } from "./egress/egress.js";
 import { readJsonObject } from "./json-body.js";
-import { assertEnvironment } from "./process/environment.js";
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 

@@ -1,4 +1,5 @@
 import { ProtocolError, TimeoutError, UnimplementedError } from "../errors/error-classes.js";
+import { SandboxError } from "../errors/sandbox-error.js";
 import { fromReadableStream, toReadableStream } from "../shared/byte-stream.js";
 import type { RequestOptions } from "../transport/config.js";
 import type { DaemonAnswer, DaemonHttp } from "../transport/daemon-http.js";
@@ -56,6 +57,9 @@ export interface FileTransfer {
 
 /** HTTP status for a range behind the end of the file. */
 const NOTHING_IN_RANGE = 416;
+
+const GZIP = "gzip";
+const IDENTITY = "identity";
 
 /** Open the file endpoints of a daemon, whose version decides how uploads are sent. */
 export function createFileTransfer(http: DaemonHttp, envdVersion: string): FileTransfer {
@@ -130,6 +134,7 @@ export function createFileTransfer(http: DaemonHttp, envdVersion: string): FileT
       const { status } = answer.response;
       if (range !== undefined && status === 206) assertContentRange(answer.response.header("content-range"), range, operation);
       if (status !== NOTHING_IN_RANGE) assertIsFile(answer, operation);
+      assertCoding(answer, operation);
       return answer;
     } catch (error) {
       answer.deadline.abort(error);
@@ -149,7 +154,8 @@ export function createFileTransfer(http: DaemonHttp, envdVersion: string): FileT
       const answer = await open(path, options);
       try {
         const { response } = answer;
-        const isWanted = response.status === 206 || (options.range === undefined && response.header("content-encoding") === undefined);
+        const isWanted =
+          response.status === 206 || (options.range === undefined && (response.header("content-encoding") ?? IDENTITY) === IDENTITY);
         const bytes = isWanted ? await response.bytes() : await collect(content(answer, options.range));
         return bytes as Uint8Array<ArrayBuffer>; // no client gives shared memory
       } catch (error) {
@@ -200,6 +206,13 @@ function assertIsFile({ response }: DaemonAnswer, operation: string): void {
   throw new ProtocolError(`${operation}: the answer is not a file (it is JSON without a file name)`, { operation });
 }
 
+/** What comes in a coding that was not asked for would be taken for the content. */
+function assertCoding({ response }: DaemonAnswer, operation: string): void {
+  const coding = response.header("content-encoding")?.trim().toLowerCase() ?? IDENTITY;
+  if (coding === IDENTITY || (coding === GZIP && response.status !== 206)) return;
+  throw new ProtocolError(`${operation}: the content comes in the coding '${coding}', which was not asked for`, { operation });
+}
+
 async function* readChunks(
   answer: DaemonAnswer,
   { operation, idleTimeoutMs, range }: DownloadOptions & { readonly idleTimeoutMs: number },
@@ -232,9 +245,19 @@ function content(answer: DaemonAnswer, range: ByteRange | undefined): AsyncItera
   return range === undefined || answer.response.status === 206 ? decode(answer) : sliceBody(decode(answer), range);
 }
 
-function decode({ response }: DaemonAnswer): AsyncIterable<Uint8Array> {
-  if (response.header("content-encoding") !== "gzip") return response.body;
-  return fromReadableStream(toReadableStream(response.body).pipeThrough(new DecompressionStream("gzip")));
+function decode(answer: DaemonAnswer): AsyncIterable<Uint8Array> {
+  const { response } = answer;
+  return response.header("content-encoding")?.trim().toLowerCase() === GZIP ? decompress(answer) : response.body;
+}
+
+async function* decompress({ response, deadline }: DaemonAnswer): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield* fromReadableStream(toReadableStream(response.body).pipeThrough(new DecompressionStream(GZIP)));
+  } catch (error) {
+    // What the connection says passes as it is; the decompressor itself has a plain TypeError to say.
+    if (deadline.signal.aborted || SandboxError.isInstance(error)) throw error;
+    throw new ProtocolError("the compressed content is corrupt or ends too early", { cause: error });
+  }
 }
 
 function compress(body: FileBody): AsyncIterable<Uint8Array> {

@@ -50,6 +50,37 @@ export async function readErrorText(response: HttpResponse, signal?: AbortSignal
   return text;
 }
 
+/**
+ * A client for calls with small answers: an answer is there once its body is, so that one which breaks off in the middle is as lost as one
+ * that never came, and is asked for again under the same rules.
+ *
+ * @param isRead of which statuses the body matters; of a failure no more than 64 KiB are read
+ */
+export function withWholeAnswers(send: HttpClient, isRead: (status: number) => boolean): HttpClient {
+  return async (request) => {
+    const response = await send(request);
+    const { status } = response;
+    if (!isRead(status)) return response;
+    const bytes = status < 400 ? await response.bytes() : await readBeginning(response);
+    return { status, header: (name) => response.header(name), body: once(bytes), bytes: async () => bytes };
+  };
+}
+
+async function readBeginning(response: HttpResponse): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size >= ERROR_BODY_LIMIT) break;
+  }
+  return concatBytes(chunks, size);
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
 /** Join chunks into one array. */
 export function concatBytes(chunks: readonly Uint8Array[], sizeBytes: number): Uint8Array<ArrayBuffer> {
   const all = new Uint8Array(sizeBytes);

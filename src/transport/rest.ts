@@ -7,7 +7,7 @@ import { SandboxError } from "../errors/sandbox-error.js";
 import { VERSION } from "../shared/version.js";
 import type { ApiKeyProvider } from "./config.js";
 import { Deadline } from "./deadline.js";
-import type { HttpClient, HttpResponse } from "./http.js";
+import { type HttpClient, type HttpResponse, withWholeAnswers } from "./http.js";
 import type { SafeLogger } from "./logger.js";
 import { GATEWAY_STATUSES, sendWithRetry } from "./retry.js";
 import { type CallContext, errorFromResponse, optionsOf } from "./wire-errors.js";
@@ -118,7 +118,7 @@ async function exchange(
   const body = request.body === null ? undefined : await request.text();
   const send = (identity: Readonly<Record<string, string>>) =>
     sendWithRetry(
-      rest.http,
+      withWholeAnswers(rest.http, isSuccess),
       {
         method: request.method,
         url: request.url,
@@ -142,7 +142,7 @@ async function exchange(
   }
   const { pathname } = new URL(request.url);
   const facts = { method: request.method, path: pathname, status: answer.status, durationMs: Date.now() - startedAtMs };
-  if (answer.status < 200 || answer.status >= 300) {
+  if (!isSuccess(answer.status)) {
     rest.logger.error("request failed", facts);
     throw await errorFromResponse(answer, context, deadline.signal);
   }
@@ -156,6 +156,10 @@ async function exchange(
   // A Response of an empty success must not have a body at all.
   const isEmpty = bytes.length === 0;
   return new Response(isEmpty ? null : (bytes as Uint8Array<ArrayBuffer>), { status: isEmpty ? 204 : answer.status, headers });
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
 }
 
 /** The answer headers that the layers above read. */

@@ -15,7 +15,7 @@ import type { ErrorReason } from "../errors/reason.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import { Deadline } from "./deadline.js";
 import { COMPRESSED_FLAG, END_STREAM_FLAG, EnvelopeReader, encodeEnvelope } from "./envelope.js";
-import type { HttpClient, HttpResponse } from "./http.js";
+import { type HttpClient, type HttpResponse, withWholeAnswers } from "./http.js";
 import type { SafeLogger } from "./logger.js";
 import { NO_STATUSES, sendWithRetry } from "./retry.js";
 import { type CallContext, errorFromConnect, errorFromResponse, optionsOf, toConnectCode, toSandboxGoneError } from "./wire-errors.js";
@@ -115,7 +115,9 @@ async function callUnary<I extends DescMessage, O extends DescMessage>(
       signal: deadline.signal,
       isIdempotent: options.isIdempotent,
     };
-    const response = await sendWithRetry(client.http, request, { retries: client.retries, statuses: NO_STATUSES }, deadline.endsAtMs);
+    // What an error means stands in its body: half of it would turn a missing file into a missing method.
+    const send = withWholeAnswers(client.http, () => true);
+    const response = await sendWithRetry(send, request, { retries: client.retries, statuses: NO_STATUSES }, deadline.endsAtMs);
     client.logger.info("rpc", { method: method.name, status: response.status, sandboxId: client.sandboxId });
     if (response.status !== 200) throw await errorFromResponse(response, context, deadline.signal);
     return parse(client, method.output, await response.bytes(), context);

@@ -34,3 +34,23 @@ it("fires in order, once, and follows moved and removed deadlines", () => {
   vi.advanceTimersByTime(1_000);
   expect(due).toEqual(["past", "a", "b", "moved"]);
 });
+
+it("a clock that was put forward, or a machine that slept, delays a deadline by half a minute at most", () => {
+  const due: string[] = [];
+  const queue = new DeadlineQueue((key) => due.push(key));
+  queue.set("soon", new Date(Date.now() + 3_600_000));
+  vi.setSystemTime(Date.now() + 8 * 3_600_000);
+  vi.advanceTimersByTime(30_000);
+  expect(due).toEqual(["soon"]);
+});
+
+it("a clock that was put back ends nothing before its time", () => {
+  const due: string[] = [];
+  const queue = new DeadlineQueue((key) => due.push(key));
+  queue.set("later", new Date(Date.now() + 60_000));
+  vi.setSystemTime(Date.now() - 3_600_000);
+  vi.advanceTimersByTime(3_600_000);
+  expect(due).toEqual([]);
+  vi.advanceTimersByTime(60_000);
+  expect(due).toEqual(["later"]);
+});

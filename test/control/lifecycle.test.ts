@@ -66,6 +66,8 @@ describe("create", () => {
     [{ templateID: "base", envVars: { "A=B": "c" } }, /must not be empty nor hold/],
     [{ templateID: "base", envVars: { A: "c\0" } }, /holds NUL/],
     [{ templateID: "base", metadata: { a: 1 } }, /metadata.a must be string/],
+    [{ templateID: "base", envVars: { A: "x".repeat(131_070) } }, /'A' exceeds the size limit/],
+    [{ templateID: "base", envVars: { A: "half \ud800" } }, /'A' must be well-formed/],
     [[{ templateID: "base" }], /body must be object/],
     ["{", /not valid JSON/],
   ])("refuses %j", async (body, message) => {
@@ -253,6 +255,20 @@ describe("life", () => {
 });
 
 describe("pause", () => {
+  it("a sandbox whose time is over is paused by a later try when it could not be at once", async () => {
+    let tries = 0;
+    control.driver.afterFreeze = async () => {
+      tries += 1;
+      if (tries === 1) throw new Error("not at this moment");
+    };
+    const { sandboxID } = await control.create({ autoPause: true, timeout: 1 });
+    const state = async () => ((await (await control.api("GET", `/sandboxes/${sandboxID}`)).json()) as { state: string }).state;
+    await expect.poll(state, { timeout: 15_000 }).toBe("paused");
+    control.driver.afterFreeze = async () => {};
+    expect(tries).toBe(2);
+    expect((await control.api("DELETE", `/sandboxes/${sandboxID}`)).status).toBe(204);
+  }, 20_000);
+
   it("holds back a request that comes while it goes on, and wakes the sandbox for it", async () => {
     const sandbox = await control.create({ autoPause: true, autoResume: { enabled: true } });
     let release = () => {};
@@ -313,6 +329,15 @@ describe("list", () => {
     ]) {
       const { status, body } = await errorOf(await control.api("GET", `/v2/sandboxes?${bad}`));
       expect([bad, status, body.code]).toEqual([bad, 400, 400]);
+    }
+  });
+
+  it("a filter by a key that means something in JavaScript is a filter like any other", async () => {
+    for (const key of ["__proto__", "constructor"]) {
+      expect(await (await control.api("GET", `/v2/sandboxes?metadata=${key}%3Dx`)).json()).toEqual([]);
+      const { sandboxID } = await control.create({ metadata: JSON.parse(`{"${key}":"x"}`) });
+      const listed = await (await control.api("GET", `/v2/sandboxes?metadata=${key}%3Dx`)).json();
+      expect(listed).toMatchObject([{ sandboxID }]);
     }
   });
 

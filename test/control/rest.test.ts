@@ -55,7 +55,8 @@ describe("error envelope", () => {
     expect((await control.api("GET", "/v2/sandboxes")).status).toBe(200);
   });
 
-  it("malformed HTTP, too large heads and CONNECT get JSON too", async () => {
+  it("malformed HTTP, too large heads, unknown expectations and CONNECT get JSON too", async () => {
+    expect(await sendRaw("GET /health HTTP/1.1\r\nHost: localhost\r\nExpect: magic\r\n\r\n")).toMatch(/^HTTP\/1.1 417 [\s\S]*"code":417/);
     expect(await sendRaw("nonsense\r\n\r\n")).toMatch(/^HTTP\/1.1 400 [\s\S]*"code":400/);
     expect(await sendRaw(`GET /health HTTP/1.1\r\nHost: localhost\r\nX-Long: ${"a".repeat(100_000)}\r\n\r\n`)).toMatch(
       /^HTTP\/1.1 431 [\s\S]*"code":431/,

@@ -55,6 +55,16 @@ describeOnPlatform("pause and resume", ({ apiUrl, sandboxUrl, apiKey }) => {
     expect(await sandbox.commands.list()).toEqual([]);
   });
 
+  it("the time limit of a command stands still with it", async () => {
+    const sandbox = await create();
+    const limitMs = 3_000;
+    const command = await sandbox.commands.start("echo up; read line; echo done", { timeoutMs: limitMs, stdin: true, tag: "limited" });
+    await sandbox.pause();
+    await new Promise((resolve) => setTimeout(resolve, limitMs + 500));
+    await sandbox.connect();
+    expect((await sandbox.commands.list()).map(({ pid }) => pid)).toContain(command.pid);
+  });
+
   it("LIF-11: files of every cycle stay, also with a program that writes all the time", async () => {
     const sandbox = await create();
     const writer = await sandbox.commands.start("i=0; while :; do i=$((i+1)); echo $i >> log; sleep 0.02; done");

@@ -1,5 +1,8 @@
 import { ProtocolError } from "../../errors/error-classes.js";
 
+/** Largest head of an answer, whoever reads it: that of Node's client, 16 KiB, is less than its servers may send. */
+export const MAX_HEAD_BYTES = 64 * 1024;
+
 /** Head of an HTTP/1.1 answer. */
 export interface AnswerHead {
   readonly status: number;
@@ -27,7 +30,8 @@ export function parseAnswerHead(text: string): AnswerHead {
   const [statusLine = "", ...fieldLines] = text.split("\r\n");
   const status = STATUS_LINE.exec(statusLine);
   if (status === null) throw new ProtocolError("the daemon sent a malformed status line");
-  const headers: string[] = [];
+  const fields: { readonly name: string; readonly key: string; readonly value: string }[] = [];
+  const ofConnection = new Set(OF_CONNECTION);
   const lengths: string[] = [];
   const codings: string[] = [];
   let isKeptAlive = true;
@@ -38,14 +42,22 @@ export function parseAnswerHead(text: string): AnswerHead {
     const key = name.toLowerCase();
     if (key === "content-length") lengths.push(value);
     if (key === "transfer-encoding") codings.push(value.toLowerCase());
-    if (key === "connection" && value.toLowerCase().includes("close")) isKeptAlive = false;
-    if (!OF_CONNECTION.has(key)) headers.push(name, value);
+    if (key === "connection") {
+      const options = value
+        .toLowerCase()
+        .split(",")
+        .map((option) => option.trim());
+      if (options.includes("close")) isKeptAlive = false;
+      // What it names is of the connection too, except what the body depends on.
+      for (const option of options) if (option !== "content-length") ofConnection.add(option);
+    }
+    fields.push({ name, key, value });
   }
   const code = Number(status[1]);
   return {
     status: code,
     statusText: status[2] ?? "",
-    headers,
+    headers: fields.flatMap(({ name, key, value }) => (ofConnection.has(key) ? [] : [name, value])),
     bodyBytes: codings.length > 0 ? undefined : bodyBytesOf(code, lengths),
     isChunked: codings.length === 1 && codings[0] === "chunked" && lengths.length === 0 && code !== 204 && code !== 304,
     isKeptAlive,

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { type AnswerBody, type BodyPart, createChunkedBody, createSizedBody } from "./answer-body.js";
-import { type AnswerHead, parseAnswerHead } from "./answer-head.js";
+import { type AnswerHead, MAX_HEAD_BYTES, parseAnswerHead } from "./answer-head.js";
 import type { BulkConnection, BulkReader } from "./bulk-connection.js";
 import { brokenUpstream, type EdgeAnswer, sandboxNotFound } from "./edge-answer.js";
+import { flushHead } from "./flush-head.js";
 import { breakOff, type Exchange } from "./forward.js";
 import { type RawHeaders, toUpstreamHeaders } from "./forward-headers.js";
 import { DAEMON_PORT } from "./route.js";
 
-const MAX_HEAD_BYTES = 64 * 1024;
 const HEAD_END = "\r\n\r\n";
 
 /** Takes over an answer of another kind than {@link BulkAnswer} passes, with the connection and what came on it. */
@@ -49,11 +49,8 @@ export class BulkAnswer implements BulkReader {
     if (this.#body !== undefined) return this.#passOn(bytes);
     this.#headBytes = Buffer.concat([this.#headBytes, bytes]);
     const end = this.#headBytes.indexOf(HEAD_END);
-    if (end < 0) {
-      if (this.#headBytes.length <= MAX_HEAD_BYTES) return true;
-      this.#fail();
-      return false;
-    }
+    if (end > MAX_HEAD_BYTES || (end < 0 && this.#headBytes.length > MAX_HEAD_BYTES)) return this.#failNow();
+    if (end < 0) return true;
     return this.#startAnswer(this.#headBytes.toString("latin1", 0, end), this.#headBytes.subarray(end + HEAD_END.length));
   }
 
@@ -79,7 +76,7 @@ export class BulkAnswer implements BulkReader {
     this.#client.cork();
     response.writeHead(head.status, head.statusText, head.isChunked ? [...head.headers, "Transfer-Encoding", "chunked"] : head.headers);
     // The body goes to the socket itself: a write through the response is corked, so its buffer could not be used again at once.
-    response.flushHeaders();
+    flushHead(response);
     const goesOn = this.#passOn(rest);
     this.#client.uncork();
     return goesOn;

@@ -38,39 +38,46 @@ export class EdgeProxy {
   }
 
   async handle(request: IncomingMessage, response: ServerResponse, target: EdgeTarget): Promise<void> {
-    const dialed = await this.#dial(request, target);
+    // With pipelined requests the connection to the client may still belong to an earlier answer.
+    const dialed = await this.#dial(request, target, response.socket !== null && isBulkRequest(request));
     if ("status" in dialed) breakOff(response, dialed);
     else if (response.destroyed) (dialed.tunnel ?? dialed.bulk)?.destroy();
     else await pass({ request, response, link: dialed.link, port: target.port, appHost: dialed.appHost }, dialed);
   }
 
   async handleUpgrade(request: IncomingMessage, client: Socket, head: Buffer, target: EdgeTarget): Promise<void> {
-    const dialed = await this.#dial(request, target);
+    const dialed = await this.#dial(request, target, false);
     if ("status" in dialed) sendJsonOnSocket(client, dialed.status, dialed.body);
     else if (client.destroyed) dialed.tunnel?.destroy();
     else forwardUpgrade({ request, client, head, link: dialed.link, port: target.port, appHost: dialed.appHost }, dialed.tunnel);
   }
 
   /** Nothing is awaited on the way to the daemon, whose connections the link keeps. */
-  #dial(request: IncomingMessage, { sandboxId, port }: EdgeTarget): Dialed | EdgeAnswer | Promise<Dialed | EdgeAnswer> {
+  #dial(request: IncomingMessage, { sandboxId, port }: EdgeTarget, isBulk: boolean): Dialed | EdgeAnswer | Promise<Dialed | EdgeAnswer> {
     const live = this.#sandboxes.find(sandboxId);
-    return live === undefined ? this.#wake(request, { sandboxId, port }) : dialIn(request, live, port);
+    return live === undefined ? this.#wake(request, { sandboxId, port }, isBulk) : dialIn(request, live, port, isBulk);
   }
 
   /** A paused sandbox may want to be woken by a request. */
-  async #wake(request: IncomingMessage, { sandboxId, port }: EdgeTarget): Promise<Dialed | EdgeAnswer> {
+  async #wake(request: IncomingMessage, { sandboxId, port }: EdgeTarget, isBulk: boolean): Promise<Dialed | EdgeAnswer> {
     try {
       const live = await this.#sandboxes.wake(sandboxId);
-      return live === undefined ? sandboxNotFound(sandboxId) : await dialIn(request, live, port);
+      return live === undefined ? sandboxNotFound(sandboxId) : await dialIn(request, live, port, isBulk);
     } catch (error) {
       return couldNotWake(sandboxId, error);
     }
   }
 }
 
-function dialIn(request: IncomingMessage, live: LiveSandbox, port: number): Dialed | EdgeAnswer | Promise<Dialed | EdgeAnswer> {
+/** @param isBulk the answer of a port may take the way of large ones */
+function dialIn(
+  request: IncomingMessage,
+  live: LiveSandbox,
+  port: number,
+  isBulk: boolean,
+): Dialed | EdgeAnswer | Promise<Dialed | EdgeAnswer> {
   const { link } = live;
-  if (port !== DAEMON_PORT) return isTrafficAllowed(request, live) ? dialPort(request, live, port) : trafficRefused(link.sandboxId);
+  if (port !== DAEMON_PORT) return isTrafficAllowed(request, live) ? dialPort(live, port, isBulk) : trafficRefused(link.sandboxId);
   const target = request.url ?? "/";
   return isInternalPath(target) ? internalPath(target) : { link };
 }
@@ -83,11 +90,11 @@ async function pass(exchange: Exchange, { tunnel, bulk }: Dialed): Promise<void>
 }
 
 /** The daemon tries a closed port for half a second before it gives up, so a server that was started a moment ago is reached. */
-async function dialPort(request: IncomingMessage, { link, network }: LiveSandbox, port: number): Promise<Dialed | EdgeAnswer> {
+async function dialPort({ link, network }: LiveSandbox, port: number, isBulk: boolean): Promise<Dialed | EdgeAnswer> {
   const isTls = network.httpsPorts?.includes(port) === true;
   const appHost = toAppHost(network, port);
   try {
-    if (!isTls && isBulkRequest(request)) {
+    if (!isTls && isBulk) {
       const bulk = await link.openPortForBulk(port);
       return bulk === undefined ? portNotOpen(link.sandboxId, port) : { link, bulk, appHost };
     }

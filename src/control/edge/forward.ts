@@ -4,7 +4,9 @@ import { ProtocolError } from "../../errors/error-classes.js";
 import { reclaimBuffers } from "../../shared/reclaim-buffers-node.js";
 import { sendJson } from "../rest/json-answer.js";
 import type { SandboxLink } from "../sandbox-link.js";
+import { MAX_HEAD_BYTES } from "./answer-head.js";
 import { brokenUpstream, type EdgeAnswer, sandboxNotFound } from "./edge-answer.js";
+import { flushHead } from "./flush-head.js";
 import { toClientHeaders, toUpstreamHeaders } from "./forward-headers.js";
 import { DAEMON_PORT } from "./route.js";
 
@@ -52,6 +54,11 @@ export function forward(exchange: Exchange, tunnel?: Duplex): void {
     answer.destroy();
     breakOff(response, port === DAEMON_PORT ? sandboxNotFound(link.sandboxId) : brokenUpstream(link.sandboxId, port));
   });
+  upstream.on("upgrade", (_answer, socket) => {
+    // Nobody asked to switch. Node tells of it in no other way, and the client would wait for ever.
+    socket.destroy();
+    breakOff(response, port === DAEMON_PORT ? sandboxNotFound(link.sandboxId) : brokenUpstream(link.sandboxId, port));
+  });
   upstream.on("error", () => {
     if (link.isSevered) return;
     if (mayRepeat(exchange, upstream, upstreamAnswer)) {
@@ -70,6 +77,7 @@ function openUpstream({ request, link, port, appHost }: Exchange, tunnel: Duplex
     method: request.method ?? "GET",
     path: request.url ?? "/",
     headers: toUpstreamHeaders(request, isDaemon, appHost),
+    maxHeaderSize: MAX_HEAD_BYTES,
     ...(tunnel === undefined ? { agent: link.agent } : { createConnection: () => tunnel }),
   };
   return openRequest(options);
@@ -102,7 +110,7 @@ function passBack(answer: IncomingMessage, response: ServerResponse): boolean {
   }
   // A body that is there already shares the packet of the head; a head that waits for its body (events, long polls) goes out alone.
   setImmediate(() => {
-    if (!response.writableEnded) response.flushHeaders();
+    if (!response.writableEnded) flushHead(response);
   });
   answer.on("end", () => {
     if (Object.keys(answer.trailers).length > 0) response.addTrailers(toPairs(answer.rawTrailers));

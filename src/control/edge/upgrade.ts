@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { type Duplex, pipeline } from "node:stream";
 import { sendJsonOnSocket } from "../rest/json-answer.js";
 import type { SandboxLink } from "../sandbox-link.js";
+import { MAX_HEAD_BYTES } from "./answer-head.js";
 import { brokenUpstream, sandboxNotFound } from "./edge-answer.js";
 import { toClientHeaders, toUpstreamHeaders } from "./forward-headers.js";
 import { DAEMON_PORT } from "./route.js";
@@ -29,6 +30,7 @@ export function forwardUpgrade({ request, client, head, link, port, appHost }: U
     method: request.method ?? "GET",
     path: request.url ?? "/",
     headers: [...toUpstreamHeaders(request, isDaemon, appHost), "Connection", "Upgrade", "Upgrade", request.headers.upgrade ?? ""],
+    maxHeaderSize: MAX_HEAD_BYTES,
     ...(tunnel === undefined ? { agent: link.agent } : { createConnection: () => tunnel }),
   };
   const upstream = openRequest(options);

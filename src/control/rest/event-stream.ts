@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import type { ServerSentEvent } from "./operation-types.js";
 
@@ -12,11 +11,24 @@ export async function sendEvents(response: ServerResponse, events: AsyncIterable
   try {
     for await (const { id, type, data } of events) {
       if (response.destroyed) return;
-      if (!response.write(`id: ${id}\nevent: ${type}\ndata: ${data}\n\n`))
-        await Promise.race([once(response, "drain"), once(response, "close")]);
+      if (!response.write(`id: ${id}\nevent: ${type}\ndata: ${data}\n\n`)) await drained(response);
     }
     response.end();
   } finally {
     clearInterval(keepAlive);
   }
+}
+
+/** Leaves no listener behind: a race of two promises would leave one for every wait of a slow reader. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = () => {
+      response.off("drain", finish);
+      response.off("close", finish);
+      resolve();
+    };
+    response.on("drain", finish);
+    response.on("close", finish);
+    if (response.destroyed) finish();
+  });
 }

@@ -18,8 +18,19 @@ export function sendJson(response: ServerResponse, status: number, body?: unknow
 
 /** Status and body of an error, as the contract has them; what is not ours is told without its details. */
 export function toErrorAnswer(error: unknown): { readonly status: number; readonly body: object } {
+  if (isFullDisk(error))
+    return errorAnswer(507, "the disk of the platform is full; make room on it, for example by killing sandboxes", "not_enough_space");
   if (!SandboxError.isInstance(error)) return errorAnswer(500, "the platform failed; its log has the details", "internal");
   return errorAnswer(STATUS_OF_REASON[error.reason].http, error.message, error.reason);
+}
+
+/** SQLITE_FULL (sqlite.org/rescode.html). */
+const SQLITE_FULL = 13;
+
+function isFullDisk(error: unknown): boolean {
+  if (SandboxError.isInstance(error) || !(error instanceof Error)) return false;
+  const { code, errcode } = error as Error & { readonly code?: unknown; readonly errcode?: unknown }; // what Node and its SQLite add
+  return code === "ENOSPC" || code === "EDQUOT" || (code === "ERR_SQLITE_ERROR" && errcode === SQLITE_FULL);
 }
 
 /** The error body of the contract. */

@@ -1,5 +1,6 @@
 import type { components } from "../../../gen/openapi/lifecycle.js";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
+import { assertEnvironment } from "../../shared/environment-check.js";
 import type { NewSandbox } from "../new-sandbox.js";
 import type { LifecyclePolicy, SandboxMount } from "../sandbox-record.js";
 import { filledIn } from "./filled-in.js";
@@ -19,7 +20,8 @@ export function toNewSandbox(
 ): NewSandbox {
   assertServed(body);
   const envs = body.envVars ?? {};
-  for (const [name, value] of Object.entries(envs)) assertVariable(name, value);
+  // The daemon refuses them too, but by then there is a sandbox.
+  assertEnvironment(Object.entries(envs));
   return {
     template: body.templateID,
     timeoutMs: filledIn(body.timeout) * 1000,
@@ -53,11 +55,4 @@ function refuse(isAsked: boolean, field: string, why: string): void {
 
 function isFilled(value: object | null | undefined): boolean {
   return value !== null && value !== undefined && Object.keys(value).length > 0;
-}
-
-function assertVariable(name: string, value: string): void {
-  if (name === "" || name.includes("=") || name.includes("\0")) {
-    throw new InvalidArgumentError(`envVars has the name ${JSON.stringify(name)}; a name must not be empty nor hold "=" or NUL`);
-  }
-  if (value.includes("\0")) throw new InvalidArgumentError(`the value of envVars.${name} holds NUL, which no environment can`);
 }

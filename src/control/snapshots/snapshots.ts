@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { InvalidArgumentError, TemplateError } from "../../errors/error-classes.js";
+import { FailedPreconditionError, InvalidArgumentError, TemplateError } from "../../errors/error-classes.js";
 import type { Driver } from "../drivers/driver.js";
 import type { Journal } from "../journal.js";
 import { layersOfSnapshot } from "../layer-users.js";
@@ -83,7 +83,7 @@ export class Snapshots implements TemplateResolver {
    * Keep the files of a running sandbox.
    *
    * @throws {@link InvalidArgumentError} not a name; {@link SandboxNotFoundError}, {@link FailedPreconditionError} no such running sandbox;
-   * {@link NotEnoughSpaceError} the disk is full.
+   * {@link NotEnoughSpaceError} the disk is full; {@link FailedPreconditionError} too long a chain of snapshots.
    */
   async create(sandboxes: Sandboxes, sandboxId: string, name: string | undefined): Promise<SnapshotRecord> {
     const reference = name === undefined ? undefined : parseSnapshotName(name);
@@ -179,6 +179,7 @@ export class Snapshots implements TemplateResolver {
       mkdirSync(staged, { mode: 0o711 });
       const target = join(staged, LAYER);
       const { record: source, layer } = await sandboxes.capture(sandboxId, target);
+      assertStackable(layer.layers.length);
       const build: TemplateBuild = {
         ...(source.start !== undefined && { start: source.start }),
         templateId: id,
@@ -243,6 +244,18 @@ export class Snapshots implements TemplateResolver {
   #directoryOf(id: string): string {
     return join(this.#parts.snapshotsDir, id);
   }
+}
+
+/** Layers that the kernel stacks at most (`OVL_MAX_STACK` of overlayfs). */
+const MAX_LAYERS = 500;
+
+/** @throws {@link FailedPreconditionError} nothing could be started from a snapshot of so many layers. */
+export function assertStackable(layerCount: number): void {
+  if (layerCount <= MAX_LAYERS) return;
+  throw new FailedPreconditionError(
+    `the sandbox stands on a chain of ${layerCount - 1} snapshots and layers, and the kernel stacks ${MAX_LAYERS} at most: ` +
+      "copy its files into a sandbox made from a template, and go on from there",
+  );
 }
 
 function parseSnapshotName(text: string): { readonly name: string; readonly tag: string } {

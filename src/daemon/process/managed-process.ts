@@ -1,10 +1,10 @@
 import { InternalError, InvalidArgumentError } from "../../errors/error-classes.js";
 import { reclaimBuffers } from "../../shared/reclaim-buffers-node.js";
+import { startAwakeTimer } from "./awake-timer.js";
 import type { ExitStatus } from "./exit-status.js";
 import { InputLedger } from "./input-ledger.js";
 import type { Launched, LaunchSink } from "./launch.js";
 import { assertTerminalSize } from "./launch-terminal.js";
-import { startLongTimer } from "./long-timer.js";
 import type { OomCounter } from "./oom-counter.js";
 import type { OutputCursor, OutputKind } from "./output-cursor.js";
 import { OutputLog } from "./output-log.js";
@@ -112,7 +112,7 @@ export class ManagedProcess implements LaunchSink {
   /** Kill the process group after `timeoutMs`, whoever is connected then. */
   setDeadline(timeoutMs: number): void {
     this.#timeoutMs = timeoutMs;
-    this.#cancelDeadline = startLongTimer(timeoutMs, () => {
+    this.#cancelDeadline = startAwakeTimer(timeoutMs, () => {
       this.#isTimedOut = true;
       try {
         this.signal("SIGKILL");

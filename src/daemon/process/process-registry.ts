@@ -1,10 +1,12 @@
 import { existsSync } from "node:fs";
 import { InvalidArgumentError, NotFoundError } from "../../errors/error-classes.js";
+import { assertEnvironment, MAX_ARGUMENT_BYTES } from "../../shared/environment-check.js";
+import { assertText } from "../../shared/text-check.js";
 import type { LibcLoader } from "../native/libc.js";
 import { resolvePath } from "../path-resolver.js";
 import { loadPtyAddon, type PtyAddon } from "../pty-addon.js";
 import type { User } from "../user-database.js";
-import { assertEnvironment, assertText, MAX_ARGUMENT_BYTES, processEnvironment } from "./environment.js";
+import { processEnvironment } from "./environment.js";
 import { assertWorkingDirectory, type LaunchPlan } from "./launch.js";
 import { CommandLauncher } from "./launch-command.js";
 import { assertTerminalSize, DEFAULT_TERMINAL_SIZE, launchTerminal, type TerminalSize } from "./launch-terminal.js";
@@ -155,9 +157,9 @@ export class ProcessRegistry {
 
   #plan(options: StartOptions): LaunchPlan {
     const { cmd, args, envs, user } = options;
-    assertText(cmd, "cmd");
+    assertText("cmd", cmd);
     args.forEach((arg, index) => {
-      assertText(arg, `argument ${index + 1}`);
+      assertText(`argument ${index + 1}`, arg);
       if (Buffer.byteLength(arg) > MAX_ARGUMENT_BYTES) {
         throw new InvalidArgumentError(
           `argument ${index + 1} of '${cmd}' has ${Buffer.byteLength(arg)} bytes, above the size limit of ${MAX_ARGUMENT_BYTES} for one argument: pass it in a file or through stdin`,
@@ -165,8 +167,8 @@ export class ProcessRegistry {
       }
     });
     assertEnvironment(Object.entries(envs));
-    assertText(options.cwd ?? "", "cwd");
-    assertText(options.tag ?? "", "tag");
+    assertText("cwd", options.cwd ?? "");
+    assertText("tag", options.tag ?? "");
     if (options.terminal?.size !== undefined) assertTerminalSize(options.terminal.size);
     const cwd = this.#workingDirectory(options);
     const env = processEnvironment(user, this.#context.envVars, Object.entries(envs), this.#context.defaultVars);

@@ -1,8 +1,8 @@
 import { statfs } from "node:fs/promises";
 import { arch, hostname, loadavg, type } from "node:os";
 import { readCpuCount, readMemory } from "../../daemon/metrics.js";
-import { assertEnvironment } from "../../daemon/process/environment.js";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
+import { assertEnvironment } from "../../shared/environment-check.js";
 import type { RouteHandlers } from "../built-in-routes.js";
 import { optionalTexts } from "../fields.js";
 import { readListeningPorts } from "../listening-ports.js";
