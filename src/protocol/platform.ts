@@ -6,7 +6,7 @@ import type { HttpClient } from "../transport/http.js";
 import { createFetchClient } from "../transport/http-fetch.js";
 import { toSafeLogger } from "../transport/logger.js";
 import { createRestClient, type RestClient } from "../transport/rest.js";
-import { createRpcClient, type RpcClient } from "../transport/rpc.js";
+import { createRpcClient, preloadMessages, type RpcClient } from "../transport/rpc.js";
 import { type ArchiveClient, createHttpArchives } from "./archive-client.js";
 import { createFilesystemClient, type FilesystemClient } from "./filesystem-client.js";
 import { createLifecycleClient, type LifecycleClient } from "./lifecycle-client.js";
@@ -110,6 +110,9 @@ export interface DaemonClients {
   /** Whether it answers; false when the edge knows no such running sandbox. */
   isHealthy(options: RequestOptions): Promise<boolean>;
 }
+
+/** Begin to load the code that calls a daemon while the control plane is still busy with the sandbox. */
+export const preloadDaemonCalls = preloadMessages;
 
 /** Open the clients of the daemon of one sandbox. Nothing is sent yet. */
 export function openDaemon(config: Config, access: SandboxAccess, pool: ConnectionPool): DaemonClients {

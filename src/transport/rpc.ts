@@ -1,15 +1,4 @@
-import {
-  create,
-  type DescMessage,
-  type DescMethodServerStreaming,
-  type DescMethodUnary,
-  fromBinary,
-  fromJsonString,
-  type MessageInitShape,
-  type MessageShape,
-  toBinary,
-  toJsonString,
-} from "@bufbuild/protobuf";
+import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { ConnectionError, ProtocolError, SandboxNotFoundError, TimeoutError } from "../errors/error-classes.js";
 import type { ErrorReason } from "../errors/reason.js";
 import { SandboxError } from "../errors/sandbox-error.js";
@@ -68,16 +57,21 @@ export interface RpcStream<T> {
   cancel(reason: unknown): void;
 }
 
+type Messages = typeof import("./rpc-messages.js");
+
+/** Names a method, once the services are loaded. */
+export type SelectMethod<M> = (services: Messages["SERVICES"]) => M;
+
 /** Connect calls to one daemon. Errors are typed here, once, for every layer above. */
 export interface RpcClient {
   readonly sandboxId: string;
   unary<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodUnary<I, O>,
+    method: SelectMethod<DescMethodUnary<I, O>>,
     input: MessageInitShape<I>,
     options: RpcCallOptions,
   ): Promise<MessageShape<O>>;
   stream<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodServerStreaming<I, O>,
+    method: SelectMethod<DescMethodServerStreaming<I, O>>,
     input: MessageInitShape<I>,
     options: RpcStreamOptions,
   ): Promise<RpcStream<MessageShape<O>>>;
@@ -90,16 +84,50 @@ const DEADLINE_GRACE_MS = 2_000;
 const MAX_TIMEOUT_MS = 9_999_999_999;
 
 /** Open a client for the Connect protocol (connectrpc.com/docs/protocol) over any {@link HttpClient}. */
-export function createRpcClient(client: RpcOptions): RpcClient {
+export function createRpcClient(options: RpcOptions): RpcClient {
+  let client: Promise<LoadedClient> | undefined;
+  const load = (): Promise<LoadedClient> => {
+    client ??= loadMessages().then(
+      (messages) => ({ ...options, messages }),
+      (error) => {
+        client = undefined;
+        throw error;
+      },
+    );
+    return client;
+  };
   return {
-    sandboxId: client.sandboxId,
-    unary: (method, input, options) => callUnary(client, method, input, options),
-    stream: (method, input, options) => openStream(client, method, input, options),
+    sandboxId: options.sandboxId,
+    unary: async (method, input, call) => {
+      const loaded = await load();
+      return callUnary(loaded, method(loaded.messages.SERVICES), input, call);
+    },
+    stream: async (method, input, call) => {
+      const loaded = await load();
+      return openStream(loaded, method(loaded.messages.SERVICES), input, call);
+    },
   };
 }
 
+/** Begin to load what the first call needs, so that it need not wait for it. A failure shows at that call. */
+export function preloadMessages(): void {
+  loadMessages().catch(() => undefined);
+}
+
+interface LoadedClient extends RpcOptions {
+  readonly messages: Messages;
+}
+
+async function loadMessages(): Promise<Messages> {
+  try {
+    return await import("./rpc-messages.js");
+  } catch (cause) {
+    throw new ConnectionError("a part of this package that calls into a sandbox need cannot be loaded", { cause });
+  }
+}
+
 async function callUnary<I extends DescMessage, O extends DescMessage>(
-  client: RpcOptions,
+  client: LoadedClient,
   method: DescMethodUnary<I, O>,
   input: MessageInitShape<I>,
   options: RpcCallOptions,
@@ -111,7 +139,7 @@ async function callUnary<I extends DescMessage, O extends DescMessage>(
       method: "POST",
       url: `${client.baseUrl}/${method.parent.typeName}/${method.name}`,
       headers: { ...headersOf(client, options), "content-type": client.isBinary ? "application/proto" : "application/json" },
-      body: serialize(client, method.input, input),
+      body: client.messages.serialize(method.input, input, client.isBinary),
       signal: deadline.signal,
       isIdempotent: options.isIdempotent,
     };
@@ -125,7 +153,7 @@ async function callUnary<I extends DescMessage, O extends DescMessage>(
 }
 
 async function openStream<I extends DescMessage, O extends DescMessage>(
-  client: RpcOptions,
+  client: LoadedClient,
   method: DescMethodServerStreaming<I, O>,
   input: MessageInitShape<I>,
   options: RpcStreamOptions,
@@ -149,7 +177,7 @@ async function openStream<I extends DescMessage, O extends DescMessage>(
         "keepalive-ping-interval": String(Math.round((options.keepaliveMs ?? KEEPALIVE_MS) / 1000)),
         ...(hasTimeout && { "connect-timeout-ms": String(options.timeoutMs) }),
       },
-      body: encodeEnvelope(0, serialize(client, method.input, input)),
+      body: encodeEnvelope(0, client.messages.serialize(method.input, input, client.isBinary)),
       signal: deadline.signal,
     });
     client.logger.info("rpc stream", { method: method.name, status: response.status, sandboxId: client.sandboxId });
@@ -181,7 +209,7 @@ function toFirstMessageError(error: unknown, context: CallContext): unknown {
 
 /** The messages of a stream, whose end is the end-of-stream message and nothing else. */
 async function* readMessages<O extends DescMessage>(
-  client: RpcOptions,
+  client: LoadedClient,
   output: O,
   response: HttpResponse,
   context: CallContext,
@@ -286,15 +314,9 @@ export function toBasicUser(user: string): string {
   return `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(`${user}:`)))}`;
 }
 
-function serialize<I extends DescMessage>(client: RpcOptions, schema: I, input: MessageInitShape<I>): Uint8Array {
-  const message = create(schema, input);
-  return client.isBinary ? toBinary(schema, message) : new TextEncoder().encode(toJsonString(schema, message));
-}
-
-function parse<O extends DescMessage>(client: RpcOptions, schema: O, bytes: Uint8Array, context: CallContext): MessageShape<O> {
+function parse<O extends DescMessage>(client: LoadedClient, schema: O, bytes: Uint8Array, context: CallContext): MessageShape<O> {
   try {
-    if (client.isBinary) return fromBinary(schema, bytes);
-    return fromJsonString(schema, new TextDecoder().decode(bytes), { ignoreUnknownFields: true });
+    return client.messages.parse(schema, bytes, client.isBinary);
   } catch (cause) {
     throw new ProtocolError(`${context.operation}: the daemon's answer cannot be decoded`, { ...optionsOf(context), cause });
   }
