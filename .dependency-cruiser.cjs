@@ -10,6 +10,7 @@ module.exports = {
     layer("l3-over-l2", "^src/(sandbox|node)/", "^src/(?!errors/|shared/|transport/(config|logger)\\.ts$|protocol/|sandbox/|node/)"),
     layer("l4-over-l3", "^src/declarative/", "^src/(?!errors/|shared/|sandbox/|node/|declarative/)"),
     layer("l5-over-l4", "^src/agent/", "^src/(?!errors/|shared/|sandbox/|node/|declarative/|agent/)"),
+    layer("compat-uses-the-root-entry", "^src/compat/", "^src/(?!shared/|compat/|index\\.ts$)"),
     layer("daemon-is-a-server", "^src/daemon/", "^src/(?!errors/|shared/|daemon/)"),
     layer("control-is-a-server", "^src/control/", "^src/(?!errors/|shared/|control/)"),
     layer(
@@ -31,10 +32,10 @@ module.exports = {
       to: { dependencyTypes: ["core"] },
     },
     {
-      name: "agent-entry-is-neutral",
+      name: "agent-and-compat-are-neutral",
       severity: "error",
-      comment: "Tools run where Sandbox does; only the MCP server is of Node",
-      from: { path: "^src/agent/", pathNot: "^src/agent/mcp/" },
+      comment: "Tools and other names run where Sandbox does; only the MCP server is of Node",
+      from: { path: "^src/(agent|compat)/", pathNot: "^src/agent/mcp/" },
       to: { dependencyTypes: ["core"] },
     },
     { name: "no-orphans", severity: "error", from: { orphan: true, path: "^src/", pathNot: "(^src/index\\.ts|\\.d\\.ts)$" }, to: {} },
