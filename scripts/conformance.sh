@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Drive our platform with clients that are not ours, unmodified.
-# Usage: scripts/conformance.sh [--install-only] [suite ...], suites: e2b-js e2b-python. All of them when none is named. Needs `npm run build` and `abx setup`.
+# Drive our platform with clients that are not ours, unmodified, and our entry with the programs of such a client.
+# Usage: scripts/conformance.sh [--install-only] [suite ...], suites: e2b-js e2b-entry e2b-python. All of them when none is named. Needs `npm run build` and `abx setup`.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 PATH="$("$root/scripts/toolchain.sh"):$PATH" || exit 1
@@ -11,6 +11,10 @@ prepare_e2b-js() {
   (cd e2b-js && { cmp -s package-lock.json node_modules/.installed-lock || { npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && cp package-lock.json node_modules/.installed-lock; }; })
 }
 run_e2b-js() { node with-platform.mjs node e2b-js/run.mjs; }
+
+# The same checks through our own entry for programs that were written for e2b.
+prepare_e2b-entry() { prepare_e2b-js; }
+run_e2b-entry() { node with-platform.mjs node --import ./e2b-entry/redirect.mjs e2b-entry/run.mjs; }
 
 prepare_e2b-python() (
   cd e2b-python || exit 1
@@ -29,7 +33,7 @@ run_e2b-python() { PYTHONDONTWRITEBYTECODE=1 node with-platform.mjs e2b-python/.
 failed=0
 install_only=
 [ "${1:-}" != --install-only ] || { install_only=1; shift; }
-[ $# -gt 0 ] || set -- e2b-js e2b-python
+[ $# -gt 0 ] || set -- e2b-js e2b-entry e2b-python
 for suite in "$@"; do
   if ! "prepare_$suite"; then
     echo "conformance $suite: the client could not be installed" >&2
