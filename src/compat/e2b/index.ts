@@ -63,7 +63,14 @@ export {
   waitForTimeout,
   waitForURL,
 } from "../../index.js";
-export type { ConnectionOpts, ConnectionOpts as ConnectionConfigOpts, ConnectionOpts as SandboxApiOpts } from "./connection.js";
+export type {
+  ConnectionOpts,
+  ConnectionOpts as ConnectionConfigOpts,
+  ConnectionOpts as SandboxApiOpts,
+  ConnectionOpts as SecretDestroyOpts,
+  ConnectionOpts as SecretExistsOpts,
+  ConnectionOpts as SecretGetInfoOpts,
+} from "./connection.js";
 export { E2B, type E2BClientOpts } from "./e2b.js";
 export {
   GitAuthError,
@@ -109,15 +116,23 @@ export { Sandbox, Sandbox as default } from "./sandbox.js";
 export type {
   CreateSnapshotOpts,
   McpServer,
+  McpServerName,
+  PtyOutput,
   SandboxConnectOpts,
   SandboxForkOpts,
   SandboxIamOpts,
   SandboxIamToken,
+  SandboxIamTokenType,
   SandboxListOpts,
+  SandboxListOrder,
   SandboxMetricsOpts,
+  SandboxOnTimeout,
   SandboxOpts,
   SandboxPauseOpts,
   SnapshotListOpts,
+  Stderr,
+  Stdout,
+  Username,
 } from "./sandbox-options.js";
 export { Secret, type SecretCreateOpts, type SecretListOpts, SecretPaginator, type SecretUpdateOpts } from "./secret.js";
 export { getSignature } from "./signature.js";
@@ -137,7 +152,9 @@ export {
   type VolumeApiOpts,
   type VolumeEntryStat,
   VolumeFileType,
+  type VolumeMetadataOpts as VolumeMetadataOptions,
   type VolumeMetadataOpts,
   type VolumeReadOpts,
+  type VolumeWriteOpts as VolumeWriteOptions,
   type VolumeWriteOpts,
 } from "./volume.js";

@@ -46,20 +46,22 @@ interface EgressOptions {
 }
 
 /** Rules for traffic at creation. */
-export interface SandboxNetworkOpts extends EgressOptions, Pick<SandboxNetwork, "allowPublicTraffic" | "maskRequestHost" | "httpsPorts"> {}
+export interface SandboxNetworkOpts
+  extends Omit<EgressOptions, "egressProxy">,
+    Pick<SandboxNetwork, "egressProxy" | "allowPublicTraffic" | "maskRequestHost" | "httpsPorts"> {}
 
 /** Rules for outgoing traffic of a running sandbox. */
 export interface SandboxNetworkUpdate extends EgressOptions, Pick<NetworkUpdate, "allowInternetAccess"> {}
 
 /** Rules with lists in place of functions. */
-export function toNetwork<T extends EgressOptions>({ allowOut, denyOut, rules, egressProxy, ...rest }: T) {
+export function toNetwork<T extends EgressOptions>({ allowOut, denyOut, rules, ...rest }: T) {
+  const { egressProxy } = rest;
   const byHost = new Map([...hostsOf(rules)].map(([host, list]) => [host, [...list]]));
   if (egressProxy != null && typeof egressProxy.address !== "string") {
     throw new InvalidArgumentError("network.egressProxy must be an object with an address, such as { address: 'host:1080' }");
   }
   return {
     ...rest,
-    ...(egressProxy !== undefined && { egressProxy }),
     ...(allowOut !== undefined && { allowOut: select(allowOut, byHost) }),
     ...(denyOut !== undefined && { denyOut: select(denyOut, byHost) }),
     ...(rules !== undefined && { rules: Object.fromEntries([...byHost].map(([host, list]) => [host, list.map(toRule)])) }),

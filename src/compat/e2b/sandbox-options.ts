@@ -16,10 +16,22 @@ import { type SandboxNetworkOpts, toNetwork } from "./network-options.js";
 /** Servers of the MCP gateway by name, with the settings of each. */
 export type McpServer = Readonly<Record<string, unknown>>;
 
+export type McpServerName = keyof McpServer;
+
+export type SandboxIamTokenType = string;
+export type SandboxOnTimeout = NonNullable<SandboxLifecycleOptions["onTimeout"]>;
+export type SandboxListOrder = NonNullable<SandboxListOptions["order"]>;
+/** User inside the sandbox. */
+export type Username = string;
+/** What callbacks of commands and terminals get. */
+export type Stdout = string;
+export type Stderr = string;
+export type PtyOutput = Uint8Array;
+
 /** A workload token. */
 export interface SandboxIamToken {
   readonly audience: string;
-  readonly tokenType: string;
+  readonly tokenType: SandboxIamTokenType;
 }
 
 /** Workload tokens of a sandbox, by name. */
