@@ -46,7 +46,7 @@ export default defineConfig([
     dts: false,
     deps: { neverBundle: [/^#/], alwaysBundle: [/^@bufbuild\/protobuf/, "openapi-fetch", "ignore"], onlyBundle: false },
     outputOptions: { chunkFileNames: "chunks/[name].js" },
-    plugins: [neutralRuntime()],
+    plugins: [ignoreAsModule()],
     hooks: { "build:done": writeCommonJsEntries },
   },
   {
@@ -67,18 +67,15 @@ export default defineConfig([
 ]);
 
 /**
- * The bundler's own helpers are one chunk for servers and neutral entries. Servers need `require` in it, so it must come from Node without
- * an import: a browser does not know `node:module`.
+ * `ignore` is CommonJS without a `require`. As a module it needs no helper of the bundler, whose helpers import `node:module`, which a browser
+ * does not have.
  */
-function neutralRuntime() {
+function ignoreAsModule() {
   return {
-    name: "neutral-runtime",
-    renderChunk(code: string) {
-      const neutral = code.replace(
-        'import { createRequire } from "node:module";\n',
-        'const createRequire = (url) => globalThis.process?.getBuiltinModule?.("node:module").createRequire(url);\n',
-      );
-      return neutral === code ? null : { code: neutral, map: null };
+    name: "ignore-as-module",
+    transform: {
+      filter: { id: /\/node_modules\/ignore\/index\.js$/ },
+      handler: (code: string) => `const module = { exports: {} };\n${code}\nexport default module.exports;\n`,
     },
   };
 }

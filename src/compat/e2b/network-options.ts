@@ -69,7 +69,8 @@ export function toNetwork<T extends EgressOptions>({ allowOut, denyOut, rules, .
 }
 
 function hostsOf(rules: SandboxNetworkRules | undefined): Iterable<[string, readonly SandboxNetworkRule[]]> {
-  return rules instanceof Map ? rules : Object.entries(rules ?? {});
+  // A Map, of whichever realm, gives its entries itself.
+  return Symbol.iterator in (rules ?? {}) ? (rules as Iterable<[string, readonly SandboxNetworkRule[]]>) : Object.entries(rules ?? {});
 }
 
 function select(selector: SandboxNetworkSelector, rules: Map<string, SandboxNetworkRule[]>): string[] {
