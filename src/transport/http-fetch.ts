@@ -69,8 +69,12 @@ async function toBodyInit(body: HttpBody | undefined): Promise<RequestInit & { d
   return { body: concatBytes(chunks, size) };
 }
 
-/** A runtime that does not know streaming bodies turns the stream into text and never asks for `duplex`. */
+/**
+ * A runtime that does not know streaming bodies turns the stream into text and never asks for `duplex`. A page knows them, but fails where the
+ * server does not speak HTTP/2, and cannot tell that before a part of the stream is gone.
+ */
 function canStreamRequests(): boolean {
+  if ("document" in globalThis || "WorkerGlobalScope" in globalThis) return false;
   let isDuplexRead = false;
   const init = {
     method: "POST",
