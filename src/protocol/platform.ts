@@ -12,7 +12,6 @@ import { createFilesystemClient, type FilesystemClient } from "./filesystem-clie
 import { createLifecycleClient, type LifecycleClient } from "./lifecycle-client.js";
 import type { SandboxAccess } from "./lifecycle-types.js";
 import { createNetworkClient, type NetworkClient } from "./network-client.js";
-import { createProcessArchives } from "./process-archives.js";
 import { createProcessClient, type ProcessClient } from "./process-client.js";
 import { createRecordClient, type RecordClient } from "./record-client.js";
 import { createResumableProcessClient, RESUMABLE_SERVICE } from "./resumable-process-client.js";
@@ -141,8 +140,17 @@ export function openDaemon(config: Config, access: SandboxAccess, pool: Connecti
     filesystem,
     transfer: createFileTransfer(http, access.envdVersion),
     // Only our daemon says that it is binary, and only it has endpoints for archives.
-    archives: access.isBinary ? createHttpArchives(http) : createProcessArchives(processes, filesystem, access.envdVersion),
+    archives: access.isBinary ? createHttpArchives(http) : openProcessArchives(processes, filesystem, access.envdVersion),
     isHealthy: (options) => http.isHealthy(options),
+  };
+}
+
+/** Archives through programs; their code, with the patterns of `.gitignore`, is loaded when an archive is asked for. */
+function openProcessArchives(...parts: [ProcessClient, FilesystemClient, string]): ArchiveClient {
+  const load = async () => (await import("./process-archives.js")).createProcessArchives(...parts);
+  return {
+    read: async (path, options) => (await load()).read(path, options),
+    write: async (path, archive, options) => (await load()).write(path, archive, options),
   };
 }
 
