@@ -25,7 +25,9 @@ const DIFFERENCES = {
 
 const groups = [lifecycle, states, files, watch, commands, pty, git, errors, network, template].map((group) => ({
   ...group,
-  checks: Object.fromEntries(Object.entries(group.checks).map(([name, check]) => [name, expectDifference(`${group.title}: ${name}`, check)])),
+  checks: Object.fromEntries(
+    Object.entries(group.checks).map(([name, check]) => [name, expectDifference(`${group.title}: ${name}`, check)]),
+  ),
 }));
 const allPassed = await runChecks("e2b-entry", groups);
 process.exit(allPassed ? 0 : 1);
