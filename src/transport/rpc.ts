@@ -5,6 +5,7 @@ import { SandboxError } from "../errors/sandbox-error.js";
 import { Deadline } from "./deadline.js";
 import { COMPRESSED_FLAG, END_STREAM_FLAG, EnvelopeReader, encodeEnvelope } from "./envelope.js";
 import type { HttpClient, HttpResponse } from "./http.js";
+import { loadMessages, type Messages } from "./load-messages.js";
 import type { SafeLogger } from "./logger.js";
 import { NO_STATUSES, sendWithRetry } from "./retry.js";
 import { type CallContext, errorFromConnect, errorFromResponse, optionsOf, toConnectCode, toSandboxGoneError } from "./wire-errors.js";
@@ -57,8 +58,6 @@ export interface RpcStream<T> {
   cancel(reason: unknown): void;
 }
 
-type Messages = typeof import("./rpc-messages.js");
-
 /** Names a method, once the services are loaded. */
 export type SelectMethod<M> = (services: Messages["SERVICES"]) => M;
 
@@ -109,21 +108,8 @@ export function createRpcClient(options: RpcOptions): RpcClient {
   };
 }
 
-/** Begin to load what the first call needs, so that it need not wait for it. A failure shows at that call. */
-export function preloadMessages(): void {
-  loadMessages().catch(() => undefined);
-}
-
 interface LoadedClient extends RpcOptions {
   readonly messages: Messages;
-}
-
-async function loadMessages(): Promise<Messages> {
-  try {
-    return await import("./rpc-messages.js");
-  } catch (cause) {
-    throw new ConnectionError("a part of this package that calls into a sandbox need cannot be loaded", { cause });
-  }
 }
 
 async function callUnary<I extends DescMessage, O extends DescMessage>(
