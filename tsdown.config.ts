@@ -1,33 +1,30 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
 import { defineConfig, type UserConfig } from "tsdown";
 
-/** Output path without extension → source file. The first fourteen are names that package.json's `exports` and `imports` promise. */
-const ENTRIES: Record<string, string> = {
+/** What package.json's `exports` promise: output path without extension → source file. */
+const PUBLIC_ENTRIES: Record<string, string> = {
   index: "src/index.ts",
   "code-interpreter": "src/code-interpreter.ts",
   "node/index": "src/node/index.ts",
   "server/index": "src/server/index.ts",
+  "declarative/index": "src/declarative/index.ts",
+  "agent/index": "src/agent/index.ts",
+  "agent/mcp/index": "src/agent/mcp/index.ts",
+  "compat/e2b/index": "src/compat/e2b/index.ts",
+  "fc/index": "src/sandbox/fc/index.ts",
+};
+/** Beside them what its `imports` promise, and programs. */
+const ENTRIES: Record<string, string> = {
+  ...PUBLIC_ENTRIES,
   "node/local-platform": "src/node/local-platform.ts",
   "transport/runtime-node": "src/transport/runtime-node.ts",
   "transport/runtime-web": "src/transport/runtime-web.ts",
   "sandbox/no-local-platform": "src/sandbox/no-local-platform.ts",
   "node/template-files": "src/node/template-files.ts",
   "sandbox/no-template-files": "src/sandbox/template/no-template-files.ts",
-  "declarative/index": "src/declarative/index.ts",
-  "agent/index": "src/agent/index.ts",
-  "agent/mcp/index": "src/agent/mcp/index.ts",
-  "fc/index": "src/sandbox/fc/index.ts",
   "cli/abx": "src/cli/abx.ts",
   "control/runtime-helper": "src/control/drivers/oci/runtime-helper.ts",
-};
-const TYPED_ENTRIES = {
-  index: "src/index.ts",
-  "code-interpreter": "src/code-interpreter.ts",
-  "node/index": "src/node/index.ts",
-  "declarative/index": "src/declarative/index.ts",
-  "agent/index": "src/agent/index.ts",
-  "agent/mcp/index": "src/agent/mcp/index.ts",
-  "server/index": "src/server/index.ts",
-  "fc/index": "src/sandbox/fc/index.ts",
 };
 
 const shared = {
@@ -52,12 +49,15 @@ export default defineConfig([
     dts: false,
     deps: { neverBundle: [/^#/, "playwright-core"], alwaysBundle: [/^@bufbuild\/protobuf/, "openapi-fetch", "ignore"], onlyBundle: false },
     outputOptions: { chunkFileNames: "chunks/[name].js" },
+    plugins: [ignoreAsModule()],
+    hooks: { "build:done": writeCommonJsEntries },
   },
   {
     ...shared,
     name: "types",
-    entry: TYPED_ENTRIES,
+    entry: PUBLIC_ENTRIES,
     dts: { emitDtsOnly: true },
+    hooks: { "build:done": writeCommonJsTypes },
     deps: { neverBundle: [/^#/] },
   },
   // The command server is written into sandboxes, beside programs that import it; a browser driver is theirs to bring.
@@ -78,6 +78,36 @@ export default defineConfig([
   // What makes the call of a remote function, sent into the sandbox beside it.
   standalone("run-function", "src/declarative/guest/run-function.ts", { outDir: "dist/declarative" }),
 ]);
+
+/**
+ * `ignore` is CommonJS without a `require`. As a module it needs no helper of the bundler, whose helpers import `node:module`, which a browser
+ * does not have.
+ */
+function ignoreAsModule() {
+  return {
+    name: "ignore-as-module",
+    transform: {
+      filter: { id: /\/node_modules\/ignore\/index\.js$/ },
+      handler: (code: string) => `const module = { exports: {} };\n${code}\nexport default module.exports;\n`,
+    },
+  };
+}
+
+/** For `require()`: the same modules, so that classes have one identity however they are loaded. Node ≥ 22.13 loads them synchronously. */
+async function writeCommonJsEntries(): Promise<void> {
+  for (const name of Object.keys(PUBLIC_ENTRIES)) {
+    await writeFile(`dist/${name}.cjs`, `module.exports = require("./${path.basename(name)}.js");\n`);
+  }
+}
+
+/** The same declarations as types of CommonJS modules, which is what TypeScript looks for beside a `.cjs` file. */
+async function writeCommonJsTypes(): Promise<void> {
+  for (const file of await readdir("dist", { recursive: true })) {
+    if (!file.endsWith(".d.ts")) continue;
+    const text = await readFile(`dist/${file}`, "utf8");
+    await writeFile(`dist/${file.replace(/ts$/, "cts")}`, text.replaceAll(/((?:from|import\() ?"\.{1,2}\/[^"]+)\.js"/g, '$1.cjs"'));
+  }
+}
 
 function standalone(name: string, entry: string, more: UserConfig = {}): UserConfig {
   const { format = "esm" } = more;

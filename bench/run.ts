@@ -21,6 +21,7 @@ import { snapshot } from "./measurements/snapshot.js";
 import { stdout } from "./measurements/stdout.js";
 import { vsE2b } from "./measurements/vs-e2b.js";
 import { vsE2bCreate } from "./measurements/vs-e2b-create.js";
+import { vsE2bEntry } from "./measurements/vs-e2b-entry.js";
 
 const MEASUREMENTS: readonly Measurement[] = [
   createWarm,
@@ -40,6 +41,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   edgeHttp,
   vsE2bCreate,
   vsE2b,
+  vsE2bEntry,
 ];
 const RESULTS = fileURLToPath(new URL("results/latest.json", import.meta.url));
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Drive our platform with clients that are not ours, unmodified.
-# Usage: scripts/conformance.sh [--install-only] [suite ...], suites: e2b-js e2b-python code-interpreter-js code-interpreter-python server-python. All
-# of them when none is named. Needs `npm run build` and `abx setup`; those that run code build their template when it is missing.
+# Drive our platform with clients that are not ours, unmodified, and our entry with the programs of such a client.
+# Usage: scripts/conformance.sh [--install-only] [suite ...], suites: e2b-js e2b-entry e2b-python code-interpreter-js code-interpreter-python
+# server-python. All of them when none is named. Needs `npm run build` and `abx setup`; those that run code build their template when it is missing.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 PATH="$("$root/scripts/toolchain.sh"):$PATH" || exit 1
@@ -33,6 +33,7 @@ run_suite() {
   case "$1" in
     # Needs no platform: it is about what runs inside.
     server-python) PYTHONDONTWRITEBYTECODE=1 node server-python/run.mjs ;;
+    e2b-entry) node with-platform.mjs node --import ./e2b-entry/redirect.mjs e2b-entry/run.mjs ;;
     *-python) PYTHONDONTWRITEBYTECODE=1 node with-platform.mjs "$1/.venv/bin/python" "$1/run.py" ;;
     *) node with-platform.mjs node "$1/run.mjs" ;;
   esac
@@ -42,10 +43,11 @@ run_suite() {
 failed=0
 install_only=
 [ "${1:-}" != --install-only ] || { install_only=1; shift; }
-[ $# -gt 0 ] || set -- e2b-js e2b-python code-interpreter-js code-interpreter-python server-python
+[ $# -gt 0 ] || set -- e2b-js e2b-entry e2b-python code-interpreter-js code-interpreter-python server-python
 for suite in "$@"; do
-  case "$suite" in *-python) registry=pypi ;; *) registry=npm ;; esac
-  if ! "install_$registry" "$suite"; then
+  # Our own entry is driven by the checks of the client that it stands for.
+  case "$suite" in *-python) registry=pypi client=$suite ;; e2b-entry) registry=npm client=e2b-js ;; *) registry=npm client=$suite ;; esac
+  if ! "install_$registry" "$client"; then
     echo "conformance $suite: the client could not be installed" >&2
     failed=1
     continue

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from "../errors/error-classes.js";
 import { fromReadableStream } from "../shared/byte-stream.js";
+import { isArrayBuffer, isBytes } from "../shared/is-bytes.js";
 
 /** What a file can be written from. Streams are sent as they come and never collected. */
 export type FileData =
@@ -20,7 +21,7 @@ export type FileBody = Uint8Array | AsyncIterable<Uint8Array>;
  */
 export function toFileBody(data: FileData): FileBody {
   if (typeof data === "string") return new TextEncoder().encode(data);
-  if (data instanceof ArrayBuffer) return new Uint8Array(data);
+  if (isArrayBuffer(data)) return new Uint8Array(data);
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   // By shape and not by class: Blob and ReadableStream may come from another realm or a polyfill.
   if (typeof data === "object" && data !== null) {
@@ -35,7 +36,7 @@ async function* toBytes(source: AsyncIterable<Uint8Array | string>): AsyncGenera
   const encoder = new TextEncoder();
   for await (const chunk of source) {
     if (typeof chunk === "string") yield encoder.encode(chunk);
-    else if (chunk instanceof Uint8Array) yield chunk;
+    else if (isBytes(chunk)) yield chunk;
     else throw new InvalidArgumentError("a stream of file data must give bytes (Uint8Array) or strings");
   }
 }

@@ -1,6 +1,9 @@
-import { timestampDate } from "@bufbuild/protobuf/wkt";
-import type { EntryInfo as WireEntry, FilesystemEvent as WireEvent } from "../../gen/proto/filesystem/filesystem_pb.js";
-import { EventType, Filesystem, FileType as WireFileType } from "../../gen/proto/filesystem/filesystem_pb.js";
+import type {
+  EventType,
+  EntryInfo as WireEntry,
+  FilesystemEvent as WireEvent,
+  FileType as WireFileType,
+} from "../../gen/proto/filesystem/filesystem_pb.js";
 import { ProtocolError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import type { RequestOptions } from "../transport/config.js";
@@ -89,12 +92,16 @@ export interface FilesystemClient {
 export function createFilesystemClient(rpc: RpcClient): FilesystemClient {
   return {
     async stat(path, options) {
-      const { entry } = await rpc.unary(Filesystem.method.stat, { path }, { ...options, notFound: "file_not_found", isIdempotent: true });
+      const { entry } = await rpc.unary(
+        ({ Filesystem }) => Filesystem.method.stat,
+        { path },
+        { ...options, notFound: "file_not_found", isIdempotent: true },
+      );
       return requireEntry(entry, options.operation);
     },
     async list(path, depth, options) {
       const { entries } = await rpc.unary(
-        Filesystem.method.listDir,
+        ({ Filesystem }) => Filesystem.method.listDir,
         { path, depth },
         { ...options, notFound: "file_not_found", isIdempotent: true },
       );
@@ -102,7 +109,7 @@ export function createFilesystemClient(rpc: RpcClient): FilesystemClient {
     },
     async makeDir(path, options) {
       try {
-        await rpc.unary(Filesystem.method.makeDir, { path }, { ...options, notFound: "file_not_found" });
+        await rpc.unary(({ Filesystem }) => Filesystem.method.makeDir, { path }, { ...options, notFound: "file_not_found" });
         return true;
       } catch (error) {
         if (SandboxError.isInstance(error) && error.reason === "already_exists") return false;
@@ -110,15 +117,23 @@ export function createFilesystemClient(rpc: RpcClient): FilesystemClient {
       }
     },
     async move(source, destination, options) {
-      const { entry } = await rpc.unary(Filesystem.method.move, { source, destination }, { ...options, notFound: "file_not_found" });
+      const { entry } = await rpc.unary(
+        ({ Filesystem }) => Filesystem.method.move,
+        { source, destination },
+        { ...options, notFound: "file_not_found" },
+      );
       return requireEntry(entry, options.operation);
     },
     async remove(path, options) {
-      await rpc.unary(Filesystem.method.remove, { path }, { ...options, notFound: "file_not_found", isIdempotent: true });
+      await rpc.unary(
+        ({ Filesystem }) => Filesystem.method.remove,
+        { path },
+        { ...options, notFound: "file_not_found", isIdempotent: true },
+      );
     },
     async watch(spec, options) {
       const stream = await rpc.stream(
-        Filesystem.method.watchDir,
+        ({ Filesystem }) => Filesystem.method.watchDir,
         {
           path: spec.path,
           recursive: spec.isRecursive,
@@ -152,18 +167,19 @@ async function* readEvents(messages: AsyncIterable<WatchMessage>): AsyncGenerato
   }
 }
 
+// By the numbers of the wire: the generated enumerations are loaded with the messages, when something is called.
 const EVENT_TYPES: Readonly<Partial<Record<EventType, FilesystemEventType>>> = {
-  [EventType.CREATE]: FilesystemEventType.CREATE,
-  [EventType.WRITE]: FilesystemEventType.WRITE,
-  [EventType.REMOVE]: FilesystemEventType.REMOVE,
-  [EventType.RENAME]: FilesystemEventType.RENAME,
-  [EventType.CHMOD]: FilesystemEventType.CHMOD,
+  1: FilesystemEventType.CREATE,
+  2: FilesystemEventType.WRITE,
+  3: FilesystemEventType.REMOVE,
+  4: FilesystemEventType.RENAME,
+  5: FilesystemEventType.CHMOD,
 };
 
 const FILE_TYPES: Readonly<Partial<Record<WireFileType, FileType>>> = {
-  [WireFileType.FILE]: FileType.FILE,
-  [WireFileType.DIRECTORY]: FileType.DIR,
-  [WireFileType.SYMLINK]: FileType.SYMLINK,
+  1: FileType.FILE,
+  2: FileType.DIR,
+  3: FileType.SYMLINK,
 };
 
 function requireEntry(entry: WireEntry | undefined, operation: string): EntryInfo {
@@ -182,8 +198,12 @@ function toEntry(wire: WireEntry): EntryInfo {
     permissions: wire.permissions,
     owner: wire.owner,
     group: wire.group,
-    ...(wire.modifiedTime !== undefined && { modifiedTime: timestampDate(wire.modifiedTime) }),
+    ...(wire.modifiedTime !== undefined && { modifiedTime: toDate(wire.modifiedTime) }),
     ...(wire.symlinkTarget !== undefined && { symlinkTarget: wire.symlinkTarget }),
     ...(Object.keys(wire.metadata).length > 0 && { metadata: wire.metadata }),
   };
+}
+
+function toDate({ seconds, nanos }: NonNullable<WireEntry["modifiedTime"]>): Date {
+  return new Date(Number(seconds) * 1000 + Math.floor(nanos / 1_000_000));
 }

@@ -5,7 +5,7 @@ import type { RequestOptions } from "../transport/config.js";
 import type { RestAnswer, RestCallOptions, RestClient } from "../transport/rest.js";
 import type { HostMount, SandboxIsolation } from "./isolation-types.js";
 import type { ConnectSpec, NewSandboxSpec, Page, SandboxAccess, SandboxInfo, SandboxPolicy, SandboxQuery } from "./lifecycle-types.js";
-import { toNetworkWire } from "./network-client.js";
+import { toNetwork, toNetworkWire } from "./network-client.js";
 import type { RouteMemory } from "./route-memory.js";
 
 type Schemas = components["schemas"];
@@ -232,7 +232,7 @@ function toInfo(wire: Schemas["ListedSandbox"] & Partial<Schemas["SandboxDetail"
     volumeMounts: wire.volumeMounts ?? [],
     ...(wire.allowInternetAccess != null && { allowInternetAccess: wire.allowInternetAccess }),
     ...(wire.domain != null && { sandboxDomain: wire.domain }),
-    ...(wire.network !== undefined && { network: wire.network }),
+    ...(wire.network !== undefined && { network: toNetwork(wire.network) }),
     ...(wire.lifecycle !== undefined && { lifecycle: wire.lifecycle }),
     ...(wire.memoryState !== undefined && { memoryState: wire.memoryState }),
   };

@@ -1,3 +1,4 @@
+import { isBytes } from "../shared/is-bytes.js";
 import type { FileBody } from "./file-data.js";
 
 /** A multipart/form-data body. */
@@ -27,7 +28,7 @@ export function encodeMultipart(files: readonly { readonly path: string; readonl
 }
 
 function join(pieces: readonly FileBody[]): FileBody {
-  const known = pieces.filter((piece) => piece instanceof Uint8Array);
+  const known = pieces.filter((piece) => isBytes(piece));
   if (known.length < pieces.length) return chain(pieces);
   const all = new Uint8Array(known.reduce((sum, piece) => sum + piece.length, 0));
   let offset = 0;
@@ -40,7 +41,7 @@ function join(pieces: readonly FileBody[]): FileBody {
 
 async function* chain(pieces: readonly FileBody[]): AsyncGenerator<Uint8Array, void, undefined> {
   for (const piece of pieces) {
-    if (piece instanceof Uint8Array) yield piece;
+    if (isBytes(piece)) yield piece;
     else yield* piece;
   }
 }

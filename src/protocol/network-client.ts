@@ -34,7 +34,8 @@ export interface NetworkUpdate {
 }
 
 /** Rules for traffic in both directions, as creation takes and info gives them. */
-export interface SandboxNetwork extends Omit<NetworkUpdate, "allowInternetAccess"> {
+export interface SandboxNetwork extends Omit<NetworkUpdate, "allowInternetAccess" | "egressProxy"> {
+  readonly egressProxy?: EgressProxy | undefined;
   /** Ports answer without a token. @defaultValue true */
   readonly allowPublicTraffic?: boolean | undefined;
   /** Host header that programs behind ports see; `${PORT}` stands for the port. */
@@ -112,6 +113,11 @@ function toEgressWire({ allowOut, denyOut, egressProxy, rules }: EgressRules) {
     ...(egressProxy !== undefined && { egressProxy: egressProxy === null ? null : toProxyWire(egressProxy) }),
     ...(rules !== undefined && { rules: Object.fromEntries(Object.entries(rules).map(([host, list]) => [host, list.map(toRuleWire)])) }),
   };
+}
+
+/** Rules for traffic as info has them. */
+export function toNetwork({ egressProxy, ...network }: Schemas["NetworkConfig"]): SandboxNetwork {
+  return { ...network, ...(egressProxy && { egressProxy }) };
 }
 
 function toProxyWire({ address, username, password }: EgressProxy): NonNullable<Schemas["EgressProxy"]> {

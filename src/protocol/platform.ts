@@ -4,6 +4,7 @@ import type { Config, RequestOptions } from "../transport/config.js";
 import { DaemonHttp, type DaemonHttpOptions } from "../transport/daemon-http.js";
 import type { HttpClient } from "../transport/http.js";
 import { createFetchClient } from "../transport/http-fetch.js";
+import { preloadMessages } from "../transport/load-messages.js";
 import { toSafeLogger } from "../transport/logger.js";
 import { createRestClient, type RestClient } from "../transport/rest.js";
 import { createRpcClient, type RpcClient } from "../transport/rpc.js";
@@ -17,7 +18,6 @@ import { createLifecycleClient, type LifecycleClient } from "./lifecycle-client.
 import type { SandboxAccess } from "./lifecycle-types.js";
 import { createNamedCommandClient, type NamedCommandClient } from "./named-command-client.js";
 import { createNetworkClient, type NetworkClient } from "./network-client.js";
-import { createProcessArchives } from "./process-archives.js";
 import { createProcessClient, type ProcessClient } from "./process-client.js";
 import { createRecordClient, type RecordClient } from "./record-client.js";
 import { createResumableProcessClient, RESUMABLE_SERVICE } from "./resumable-process-client.js";
@@ -130,6 +130,9 @@ export interface DaemonClients {
   isHealthy(options: RequestOptions): Promise<boolean>;
 }
 
+/** Begin to load the code that calls a daemon while the control plane is still busy with the sandbox. */
+export const preloadDaemonCalls = preloadMessages;
+
 /** Open the clients of the daemon of one sandbox. Nothing is sent yet. */
 export function openDaemon(config: Config, access: SandboxAccess, pool: ConnectionPool): DaemonClients {
   const shared = {
@@ -157,7 +160,7 @@ export function openDaemon(config: Config, access: SandboxAccess, pool: Connecti
     filesystem,
     transfer: createFileTransfer(http, access.envdVersion),
     // Only our daemon says that it is binary, and only it has endpoints for archives.
-    archives: access.isBinary ? createHttpArchives(http) : createProcessArchives(processes, filesystem, access.envdVersion),
+    archives: access.isBinary ? createHttpArchives(http) : openProcessArchives(processes, filesystem, access.envdVersion),
     commandServer: createNamedCommandClient({
       ...shared,
       accessToken: access.accessToken,
@@ -190,6 +193,15 @@ function toPort(port: number, config: Config, access: SandboxAccess) {
 function openCodeHttp(config: Config, access: SandboxAccess, shared: DaemonHttpOptions, probe: DaemonHttpOptions["probe"]): DaemonHttp {
   const { baseUrl, headers } = toPort(CODE_PORT, config, access);
   return new DaemonHttp({ ...shared, baseUrl, headers: { ...shared.headers, ...headers }, probe });
+}
+
+/** Archives through programs; their code, with the patterns of `.gitignore`, is loaded when an archive is asked for. */
+function openProcessArchives(...parts: [ProcessClient, FilesystemClient, string]): ArchiveClient {
+  const load = async () => (await import("./process-archives.js")).createProcessArchives(...parts);
+  return {
+    read: async (path, options) => (await load()).read(path, options),
+    write: async (path, archive, options) => (await load()).write(path, archive, options),
+  };
 }
 
 function openProcesses(rpc: RpcClient, access: SandboxAccess, retries: number): ProcessClient {

@@ -1,5 +1,4 @@
-import type { ProcessEvent as WireEvent } from "../../gen/proto/process/process_pb.js";
-import { Process, Signal } from "../../gen/proto/process/process_pb.js";
+import type { Signal, ProcessEvent as WireEvent } from "../../gen/proto/process/process_pb.js";
 import { ProtocolError, UnimplementedError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import { signalOfWords } from "../shared/signal-words.js";
@@ -7,6 +6,9 @@ import type { RequestOptions } from "../transport/config.js";
 import type { RpcClient, RpcStream } from "../transport/rpc.js";
 import type { ProcessEvent, ProcessStream } from "./process-events.js";
 import { toReconnectingStream } from "./reconnecting-stream.js";
+
+/** What the wire can send, by its numbers. */
+const SIGNALS = { SIGTERM: 15, SIGKILL: 9 } satisfies Record<string, Signal>;
 
 /** A running process. */
 export interface ProcessInfo {
@@ -80,13 +82,17 @@ export interface ProcessClient {
 export function createProcessClient(rpc: RpcClient, retries: number): ProcessClient {
   const attach = async (pid: number, options: ProcessStreamOptions, isInFlight: boolean) => {
     const call = { ...options, notFound: "process_not_found", isInFlight } as const;
-    const stream = await rpc.stream(Process.method.connect, { process: selectPid(pid) }, call);
+    const stream = await rpc.stream(({ Process }) => Process.method.connect, { process: selectPid(pid) }, call);
     return toProcessStream(stream, options.operation);
   };
   const again = (pid: number, options: ProcessStreamOptions) => attach(pid, options, true);
   const sendSignal = async (pid: number, signal: Signal, options: ProcessCallOptions): Promise<boolean> => {
     try {
-      await rpc.unary(Process.method.sendSignal, { process: selectPid(pid), signal }, { ...options, notFound: "process_not_found" });
+      await rpc.unary(
+        ({ Process }) => Process.method.sendSignal,
+        { process: selectPid(pid), signal },
+        { ...options, notFound: "process_not_found" },
+      );
       return true;
     } catch (error) {
       if (SandboxError.isInstance(error) && error.reason === "process_not_found") return false;
@@ -97,7 +103,7 @@ export function createProcessClient(rpc: RpcClient, retries: number): ProcessCli
     async start(spec, options) {
       const { cwd, tag, pty, stdin } = spec;
       const stream = await rpc.stream(
-        Process.method.start,
+        ({ Process }) => Process.method.start,
         {
           process: { cmd: spec.cmd, args: [...spec.args], envs: { ...spec.envs }, ...(cwd !== undefined && { cwd }) },
           ...(tag !== undefined && { tag }),
@@ -111,7 +117,7 @@ export function createProcessClient(rpc: RpcClient, retries: number): ProcessCli
       return toReconnectingStream(await attach(pid, options, false), { ...options, retries, attach: again });
     },
     async list(options) {
-      const { processes } = await rpc.unary(Process.method.list, {}, { ...options, isIdempotent: true });
+      const { processes } = await rpc.unary(({ Process }) => Process.method.list, {}, { ...options, isIdempotent: true });
       return processes.map(({ pid, tag, config }) => ({
         pid,
         ...(tag !== undefined && { tag }),
@@ -123,28 +129,27 @@ export function createProcessClient(rpc: RpcClient, retries: number): ProcessCli
     },
     async sendInput(pid, kind, data, options) {
       const input = { process: selectPid(pid), input: { input: { case: kind, value: data } } };
-      await rpc.unary(Process.method.sendInput, input, { ...options, notFound: "process_not_found" });
+      await rpc.unary(({ Process }) => Process.method.sendInput, input, { ...options, notFound: "process_not_found" });
     },
     async closeStdin(pid, options) {
       await rpc.unary(
-        Process.method.closeStdin,
+        ({ Process }) => Process.method.closeStdin,
         { process: selectPid(pid) },
         { ...options, notFound: "process_not_found", isIdempotent: true },
       );
     },
-    kill: (pid, options) => sendSignal(pid, Signal.SIGKILL, options),
+    kill: (pid, options) => sendSignal(pid, SIGNALS.SIGKILL, options),
     async sendSignal(pid, signal, options) {
-      const known = signal === "SIGKILL" ? Signal.SIGKILL : signal === "SIGTERM" ? Signal.SIGTERM : undefined;
-      if (known === undefined) {
+      if (signal !== "SIGKILL" && signal !== "SIGTERM") {
         throw new UnimplementedError(`${options.operation}: this daemon sends SIGTERM and SIGKILL only, not '${signal}'`, {
           operation: options.operation,
         });
       }
-      return sendSignal(pid, known, options);
+      return sendSignal(pid, SIGNALS[signal], options);
     },
     async resize(pid, size, options) {
       await rpc.unary(
-        Process.method.update,
+        ({ Process }) => Process.method.update,
         { process: selectPid(pid), pty: { size: { ...size } } },
         { ...options, notFound: "process_not_found", isIdempotent: true },
       );

@@ -1,4 +1,3 @@
-import { ProcessService } from "../../gen/proto/agentsandbox/process/v1/process_pb.js";
 import { ProtocolError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import { type RpcClient, toStreamTimeout } from "../transport/rpc.js";
@@ -26,7 +25,7 @@ export function createResumableProcessClient(rpc: RpcClient, shared: ProcessClie
       toTimeout: () => toStreamTimeout({ operation, sandboxId: rpc.sandboxId }, options.timeoutMs),
       attach: (startId, fromOffset) =>
         rpc.stream(
-          ProcessService.method.attach,
+          ({ ProcessService }) => ProcessService.method.attach,
           { process: { selector: { case: "startId", value: startId } }, fromOffset },
           { ...streamOptions(options, life), notFound: "process_not_found", isInFlight: true },
         ),
@@ -35,7 +34,7 @@ export function createResumableProcessClient(rpc: RpcClient, shared: ProcessClie
   const sendSignal = async (selector: Selector, signal: string, options: ProcessCallOptions): Promise<boolean> => {
     try {
       await rpc.unary(
-        ProcessService.method.sendSignal,
+        ({ ProcessService }) => ProcessService.method.sendSignal,
         { process: { selector }, signal },
         // What was killed cannot be killed again; any other signal may mean something each time it comes.
         { ...options, notFound: "process_not_found", isIdempotent: signal === "SIGKILL" },
@@ -48,7 +47,7 @@ export function createResumableProcessClient(rpc: RpcClient, shared: ProcessClie
   };
   const sendInput = async (pid: number, data: Uint8Array, close: boolean, options: ProcessCallOptions): Promise<void> => {
     await rpc.unary(
-      ProcessService.method.sendInput,
+      ({ ProcessService }) => ProcessService.method.sendInput,
       { process: { selector: byPid(pid) }, inputId: crypto.randomUUID(), data: data as Uint8Array<ArrayBuffer>, close }, // never shared memory
       { ...options, notFound: "process_not_found", isIdempotent: true },
     );
@@ -79,7 +78,7 @@ export function createResumableProcessClient(rpc: RpcClient, shared: ProcessClie
       const { timeoutMs, operation } = options;
       try {
         const first = await rpc.stream(
-          ProcessService.method.attach,
+          ({ ProcessService }) => ProcessService.method.attach,
           { process: { selector: byPid(pid) } },
           { ...streamOptions(options, life), notFound: "process_not_found" },
         );
@@ -127,7 +126,10 @@ async function startOnce(
   const outage = new Outage(options.operation);
   for (;;) {
     try {
-      const stream = await rpc.stream(ProcessService.method.start, request, { ...streamOptions(options, life), user: spec.user });
+      const stream = await rpc.stream(({ ProcessService }) => ProcessService.method.start, request, {
+        ...streamOptions(options, life),
+        user: spec.user,
+      });
       if (stream.first.event?.event.case === "started") return stream;
       const error = new ProtocolError(`${options.operation}: the daemon did not begin with the pid of the process`, {
         operation: options.operation,

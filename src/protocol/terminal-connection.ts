@@ -3,6 +3,7 @@ import { ConnectionError, ProtocolError } from "../errors/error-classes.js";
 import { errorFromReason } from "../errors/error-from-reason.js";
 import { isErrorReason } from "../errors/reason.js";
 import type { SandboxError } from "../errors/sandbox-error.js";
+import { isBytes } from "../shared/is-bytes.js";
 import type { WebSocketConnection, WebSocketHandlers } from "../transport/websocket.js";
 import { SILENCE_MS } from "./stream-life.js";
 
@@ -57,7 +58,7 @@ export class TerminalConnection implements WebSocketHandlers {
   }
 
   send(frame: ClientFrame | Uint8Array): void {
-    if (!this.#isOver) this.#socket?.send(frame instanceof Uint8Array ? frame : JSON.stringify(frame));
+    if (!this.#isOver) this.#socket?.send(isBytes(frame) ? frame : JSON.stringify(frame));
   }
 
   /** Break the connection without telling anybody. */

@@ -1,6 +1,7 @@
 import { ProtocolError, TimeoutError, UnimplementedError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import { fromReadableStream, toReadableStream } from "../shared/byte-stream.js";
+import { isBytes } from "../shared/is-bytes.js";
 import type { RequestOptions } from "../transport/config.js";
 import type { DaemonAnswer, DaemonHttp } from "../transport/daemon-http.js";
 import { concatBytes } from "../transport/http.js";
@@ -185,7 +186,7 @@ export function createFileTransfer(http: DaemonHttp, envdVersion: string): FileT
 
 /** A form that is compressed or has no length is understood by fewer servers than a raw body. */
 function prefersRaw(entries: readonly UploadEntry[], { useOctetStream, gzip }: UploadOptions): boolean {
-  return useOctetStream !== false || gzip === true || entries.some(({ body }) => !(body instanceof Uint8Array));
+  return useOctetStream !== false || gzip === true || entries.some(({ body }) => !isBytes(body));
 }
 
 function hasSafeName({ path }: UploadEntry): boolean {
@@ -261,7 +262,7 @@ async function* decompress({ response, deadline }: DaemonAnswer): AsyncGenerator
 }
 
 function compress(body: FileBody): AsyncIterable<Uint8Array> {
-  const source = body instanceof Uint8Array ? once(body) : body;
+  const source = isBytes(body) ? once(body) : body;
   return fromReadableStream(toReadableStream(source).pipeThrough(new CompressionStream("gzip")));
 }
 

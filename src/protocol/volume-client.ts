@@ -1,6 +1,7 @@
 import type { components } from "../../gen/openapi/volume-content.js";
 import { ProtocolError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
+import { isBytes } from "../shared/is-bytes.js";
 import { VERSION } from "../shared/version.js";
 import type { RequestOptions } from "../transport/config.js";
 import { Deadline } from "../transport/deadline.js";
@@ -159,7 +160,7 @@ function openContent(access: VolumeAccess, settings: VolumeContentSettings): Vol
     const deadline = new Deadline({ operation, signal: options.signal, requestTimeoutMs });
     let isHandedOver = false;
     try {
-      const isStreamed = typeof body === "object" && !(body instanceof Uint8Array);
+      const isStreamed = typeof body === "object" && !isBytes(body);
       const response = await sendWithRetry(
         http,
         {

@@ -8,6 +8,7 @@ import { toMetadataHeaders } from "../protocol/file-metadata.js";
 import type { EntryInfo, FilesystemClient } from "../protocol/filesystem-client.js";
 import type { FileTransfer, WriteInfo } from "../protocol/transfer.js";
 import { toReadableStream } from "../shared/byte-stream.js";
+import { isBytes } from "../shared/is-bytes.js";
 import { assertText } from "../shared/text-check.js";
 import { checkTimeoutMs, type RequestOptions } from "../transport/config.js";
 import { checkUser } from "./options.js";
@@ -271,7 +272,7 @@ export class Files {
 }
 
 async function* toChunks(body: FileBody): AsyncGenerator<Uint8Array, void, undefined> {
-  if (body instanceof Uint8Array) yield body;
+  if (isBytes(body)) yield body;
   else yield* body;
 }
 

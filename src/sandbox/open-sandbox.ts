@@ -1,4 +1,3 @@
-import { findOrStartLocalPlatform } from "#local-platform";
 import type { FcMountClient } from "../protocol/fc-mount-client.js";
 import type { LifecycleClient } from "../protocol/lifecycle-client.js";
 import type { SandboxAccess } from "../protocol/lifecycle-types.js";
@@ -116,6 +115,8 @@ async function resolvePlatform(options: ConnectionOptions): Promise<Config> {
 }
 
 async function withLocalPlatform(config: Config, signal: AbortSignal | undefined): Promise<Config> {
+  // Loaded where it is needed: programs for a server on the network never do.
+  const { findOrStartLocalPlatform } = await import("#local-platform");
   const { apiUrl, sandboxUrl, apiKey } = await findOrStartLocalPlatform({ signal });
   const { port } = new URL(apiUrl);
   return Object.freeze({ ...config, apiUrl, sandboxUrl, apiKey, domain: `localhost:${port}` });

@@ -4,7 +4,7 @@ import { isVersionAtLeast } from "../protocol/daemon-version.js";
 import type { SandboxIsolation } from "../protocol/isolation-types.js";
 import type { ConnectSpec, NewSandboxSpec, SandboxInfo, SandboxQuery } from "../protocol/lifecycle-types.js";
 import type { NetworkLogEntry, NetworkUpdate, SandboxNetwork } from "../protocol/network-client.js";
-import { DAEMON_PORT, toHost } from "../protocol/platform.js";
+import { DAEMON_PORT, preloadDaemonCalls, toHost } from "../protocol/platform.js";
 import type { CommandSet } from "../shared/command-definition.js";
 import { signFileUrl } from "../shared/signed-url.js";
 import { assertText } from "../shared/text-check.js";
@@ -155,7 +155,9 @@ export class Sandbox extends SandboxStates {
     // biome-ignore lint/complexity/noThisInStatic: a derived class has its own template
     const spec = toSpec(options, this?.defaultTemplate ?? Sandbox.defaultTemplate);
     const platform = await openPlatform(options);
-    const access = await platform.lifecycle.create(spec, pickRequest(options));
+    const creating = platform.lifecycle.create(spec, pickRequest(options));
+    preloadDaemonCalls();
+    const access = await creating;
     if (!isVersionAtLeast(access.envdVersion, OLDEST_DAEMON)) {
       await platform.lifecycle.kill(access.sandboxId, {});
       throw new TemplateError(`template ${spec.template} has a daemon of version ${access.envdVersion}, which is too old: rebuild it`, {
@@ -182,7 +184,9 @@ export class Sandbox extends SandboxStates {
     const spec = toConnectSpec(options);
     checkSandboxId(sandboxId);
     const platform = await openPlatform(options);
-    const access = await platform.lifecycle.connect(sandboxId, spec, pickRequest(options));
+    const connecting = platform.lifecycle.connect(sandboxId, spec, pickRequest(options));
+    preloadDaemonCalls();
+    const access = await connecting;
     // biome-ignore lint/complexity/noThisInStatic: a derived class makes its own instances
     return newInstance(this, openSandboxParts(platform, access));
   }

@@ -4,8 +4,11 @@ import type { FilesystemEvent, WatchStream } from "../protocol/filesystem-client
 /** Receives one change. A promise that it returns is awaited before the next. */
 export type WatchCallback = (event: FilesystemEvent) => void | Promise<void>;
 
-/** Called exactly once when a watch is over: without an error after `stop()` and a clean end, else with what ended it. */
-export type WatchExitCallback = (error?: unknown) => void | Promise<void>;
+/**
+ * Called exactly once when a watch is over: without an error after `stop()` and a clean end, else with what ended it. What is no `Error`, as the
+ * reason of an abort may be, is the `cause` of one.
+ */
+export type WatchExitCallback = (error?: Error) => void | Promise<void>;
 
 /** A running watch of a directory. */
 export class WatchHandle implements AsyncDisposable {
@@ -30,14 +33,14 @@ export class WatchHandle implements AsyncDisposable {
   }
 
   async #pump(onEvent: WatchCallback, onExit: WatchExitCallback | undefined): Promise<void> {
-    let failure: unknown;
+    let failure: Error | undefined;
     try {
       for await (const event of this.#stream.events) {
         if (this.#isStopped) break;
         await onEvent(event);
       }
     } catch (error) {
-      if (!this.#isStopped) failure = error ?? new InternalError("the watch callback failed without a reason");
+      if (!this.#isStopped) failure = error instanceof Error ? error : new InternalError("the watch was ended", { cause: error });
       this.#stream.cancel(error);
     }
     try {

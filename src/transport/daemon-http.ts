@@ -1,6 +1,7 @@
 import { ConnectionError } from "../errors/error-classes.js";
 import type { ErrorReason } from "../errors/reason.js";
 import { SandboxError } from "../errors/sandbox-error.js";
+import { isBytes } from "../shared/is-bytes.js";
 import { Deadline } from "./deadline.js";
 import type { HttpBody, HttpClient, HttpResponse } from "./http.js";
 import type { SafeLogger } from "./logger.js";
@@ -61,7 +62,7 @@ export class DaemonHttp {
   async send(request: DaemonRequest): Promise<DaemonAnswer> {
     const { http, baseUrl, headers, sandboxId, requestTimeoutMs, retries, logger } = this.#options;
     const context: CallContext = { operation: request.operation, sandboxId, notFound: request.notFound, peer: "daemon" };
-    const isStreamed = typeof request.body === "object" && !(request.body instanceof Uint8Array);
+    const isStreamed = typeof request.body === "object" && !isBytes(request.body);
     const deadline = new Deadline({
       operation: request.operation,
       signal: request.signal,

@@ -1,5 +1,6 @@
 import { ConnectionError } from "../errors/error-classes.js";
 import { fromReadableStream, toReadableStream } from "../shared/byte-stream.js";
+import { isBytes } from "../shared/is-bytes.js";
 import { concatBytes, type HttpBody, type HttpClient, type HttpRequest, type HttpResponse } from "./http.js";
 
 /**
@@ -57,7 +58,7 @@ async function toBodyInit(body: HttpBody | undefined): Promise<RequestInit & { d
   if (body === undefined) return {};
   if (typeof body === "string") return { body };
   // BodyInit wants bytes over an ArrayBuffer, which every array here has: none comes from shared memory.
-  if (body instanceof Uint8Array) return { body: body as Uint8Array<ArrayBuffer> };
+  if (isBytes(body)) return { body: body as Uint8Array<ArrayBuffer> };
   if (canStreamRequests()) return { body: toReadableStream(body), duplex: "half" };
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -68,8 +69,12 @@ async function toBodyInit(body: HttpBody | undefined): Promise<RequestInit & { d
   return { body: concatBytes(chunks, size) };
 }
 
-/** A runtime that does not know streaming bodies turns the stream into text and never asks for `duplex`. */
+/**
+ * A runtime that does not know streaming bodies turns the stream into text and never asks for `duplex`. A page knows them, but fails where the
+ * server does not speak HTTP/2, and cannot tell that before a part of the stream is gone.
+ */
 function canStreamRequests(): boolean {
+  if ("document" in globalThis || "WorkerGlobalScope" in globalThis) return false;
   let isDuplexRead = false;
   const init = {
     method: "POST",

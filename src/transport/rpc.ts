@@ -1,21 +1,11 @@
-import {
-  create,
-  type DescMessage,
-  type DescMethodServerStreaming,
-  type DescMethodUnary,
-  fromBinary,
-  fromJsonString,
-  type MessageInitShape,
-  type MessageShape,
-  toBinary,
-  toJsonString,
-} from "@bufbuild/protobuf";
+import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { ConnectionError, ProtocolError, SandboxNotFoundError, TimeoutError } from "../errors/error-classes.js";
 import type { ErrorReason } from "../errors/reason.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import { Deadline } from "./deadline.js";
 import { COMPRESSED_FLAG, END_STREAM_FLAG, EnvelopeReader, encodeEnvelope } from "./envelope.js";
 import { type HttpClient, type HttpResponse, withWholeAnswers } from "./http.js";
+import { loadMessages, type Messages } from "./load-messages.js";
 import type { SafeLogger } from "./logger.js";
 import { NO_STATUSES, sendWithRetry } from "./retry.js";
 import { type CallContext, errorFromConnect, errorFromResponse, optionsOf, toConnectCode, toSandboxGoneError } from "./wire-errors.js";
@@ -68,16 +58,19 @@ export interface RpcStream<T> {
   cancel(reason: unknown): void;
 }
 
+/** Names a method, once the services are loaded. */
+export type SelectMethod<M> = (services: Messages["SERVICES"]) => M;
+
 /** Connect calls to one daemon. Errors are typed here, once, for every layer above. */
 export interface RpcClient {
   readonly sandboxId: string;
   unary<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodUnary<I, O>,
+    method: SelectMethod<DescMethodUnary<I, O>>,
     input: MessageInitShape<I>,
     options: RpcCallOptions,
   ): Promise<MessageShape<O>>;
   stream<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodServerStreaming<I, O>,
+    method: SelectMethod<DescMethodServerStreaming<I, O>>,
     input: MessageInitShape<I>,
     options: RpcStreamOptions,
   ): Promise<RpcStream<MessageShape<O>>>;
@@ -90,16 +83,37 @@ const DEADLINE_GRACE_MS = 2_000;
 const MAX_TIMEOUT_MS = 9_999_999_999;
 
 /** Open a client for the Connect protocol (connectrpc.com/docs/protocol) over any {@link HttpClient}. */
-export function createRpcClient(client: RpcOptions): RpcClient {
+export function createRpcClient(options: RpcOptions): RpcClient {
+  let client: Promise<LoadedClient> | undefined;
+  const load = (): Promise<LoadedClient> => {
+    client ??= loadMessages().then(
+      (messages) => ({ ...options, messages }),
+      (error) => {
+        client = undefined;
+        throw error;
+      },
+    );
+    return client;
+  };
   return {
-    sandboxId: client.sandboxId,
-    unary: (method, input, options) => callUnary(client, method, input, options),
-    stream: (method, input, options) => openStream(client, method, input, options),
+    sandboxId: options.sandboxId,
+    unary: async (method, input, call) => {
+      const loaded = await load();
+      return callUnary(loaded, method(loaded.messages.SERVICES), input, call);
+    },
+    stream: async (method, input, call) => {
+      const loaded = await load();
+      return openStream(loaded, method(loaded.messages.SERVICES), input, call);
+    },
   };
 }
 
+interface LoadedClient extends RpcOptions {
+  readonly messages: Messages;
+}
+
 async function callUnary<I extends DescMessage, O extends DescMessage>(
-  client: RpcOptions,
+  client: LoadedClient,
   method: DescMethodUnary<I, O>,
   input: MessageInitShape<I>,
   options: RpcCallOptions,
@@ -111,7 +125,7 @@ async function callUnary<I extends DescMessage, O extends DescMessage>(
       method: "POST",
       url: `${client.baseUrl}/${method.parent.typeName}/${method.name}`,
       headers: { ...headersOf(client, options), "content-type": client.isBinary ? "application/proto" : "application/json" },
-      body: serialize(client, method.input, input),
+      body: client.messages.serialize(method.input, input, client.isBinary),
       signal: deadline.signal,
       isIdempotent: options.isIdempotent,
     };
@@ -127,7 +141,7 @@ async function callUnary<I extends DescMessage, O extends DescMessage>(
 }
 
 async function openStream<I extends DescMessage, O extends DescMessage>(
-  client: RpcOptions,
+  client: LoadedClient,
   method: DescMethodServerStreaming<I, O>,
   input: MessageInitShape<I>,
   options: RpcStreamOptions,
@@ -151,7 +165,7 @@ async function openStream<I extends DescMessage, O extends DescMessage>(
         "keepalive-ping-interval": String(Math.round((options.keepaliveMs ?? KEEPALIVE_MS) / 1000)),
         ...(hasTimeout && { "connect-timeout-ms": String(options.timeoutMs) }),
       },
-      body: encodeEnvelope(0, serialize(client, method.input, input)),
+      body: encodeEnvelope(0, client.messages.serialize(method.input, input, client.isBinary)),
       signal: deadline.signal,
     });
     client.logger.info("rpc stream", { method: method.name, status: response.status, sandboxId: client.sandboxId });
@@ -183,7 +197,7 @@ function toFirstMessageError(error: unknown, context: CallContext): unknown {
 
 /** The messages of a stream, whose end is the end-of-stream message and nothing else. */
 async function* readMessages<O extends DescMessage>(
-  client: RpcOptions,
+  client: LoadedClient,
   output: O,
   response: HttpResponse,
   context: CallContext,
@@ -288,15 +302,9 @@ export function toBasicUser(user: string): string {
   return `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(`${user}:`)))}`;
 }
 
-function serialize<I extends DescMessage>(client: RpcOptions, schema: I, input: MessageInitShape<I>): Uint8Array {
-  const message = create(schema, input);
-  return client.isBinary ? toBinary(schema, message) : new TextEncoder().encode(toJsonString(schema, message));
-}
-
-function parse<O extends DescMessage>(client: RpcOptions, schema: O, bytes: Uint8Array, context: CallContext): MessageShape<O> {
+function parse<O extends DescMessage>(client: LoadedClient, schema: O, bytes: Uint8Array, context: CallContext): MessageShape<O> {
   try {
-    if (client.isBinary) return fromBinary(schema, bytes);
-    return fromJsonString(schema, new TextDecoder().decode(bytes), { ignoreUnknownFields: true });
+    return client.messages.parse(schema, bytes, client.isBinary);
   } catch (cause) {
     throw new ProtocolError(`${context.operation}: the daemon's answer cannot be decoded`, { ...optionsOf(context), cause });
   }

@@ -11,9 +11,21 @@ export function openHttpClient(options: { readonly proxy?: string | undefined })
   return createFetchClient(() => globalThis.fetch);
 }
 
-/** There is no process environment to rely on. */
+/** The environment where the runtime has one, as Deno and Bun do. A variable that may not be read counts as unset. */
 export function readEnvironment(): Readonly<Record<string, string | undefined>> {
-  return {};
+  const { process } = globalThis as { readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> } };
+  return new Proxy<Record<string, string | undefined>>(
+    {},
+    {
+      get(_, name) {
+        try {
+          return typeof name === "string" ? process?.env?.[name] : undefined;
+        } catch {
+          return undefined;
+        }
+      },
+    },
+  );
 }
 
 /** There is no configuration file. */

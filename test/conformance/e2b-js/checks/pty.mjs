@@ -58,8 +58,9 @@ export const pty = {
     },
     "control characters reach the foreground program": async ({ pty }) => {
       const { handle, shows } = await openPty(pty);
-      await pty.sendInput(handle.pid, bytes("sleep 600; echo stopped-$?\n"));
-      await shows(/sleep 600/);
+      await pty.sendInput(handle.pid, bytes("echo begun-$((40+2)); sleep 600; echo stopped-$?\n"));
+      // Only then the shell waits for a program, to which the next character goes.
+      await shows(/begun-42/);
       await until(async () => {
         await pty.sendInput(handle.pid, bytes("\x03"));
         await pty.sendInput(handle.pid, bytes("echo again-$((40+2))\n"));
