@@ -51,7 +51,7 @@ const logger: Logger = { info: (...args: unknown[]) => console.log(...args), err
 const connection: ConnectionOpts = { apiKey: "e2b_00", domain: "e2b.app", requestTimeoutMs: 1000, retries: 2, logger, debug: false };
 
 export class Machine extends Sandbox {
-  protected static override readonly defaultTemplate: string = "mine";
+  static override readonly defaultTemplate: string = "mine";
   label = "machine";
 }
 
