@@ -1,6 +1,6 @@
 import { defineConfig, type UserConfig } from "tsdown";
 
-/** Output path without extension → source file. The first eleven are names that package.json's `exports` and `imports` promise. */
+/** Output path without extension → source file. The first twelve are names that package.json's `exports` and `imports` promise. */
 const ENTRIES: Record<string, string> = {
   index: "src/index.ts",
   "node/index": "src/node/index.ts",
@@ -13,6 +13,7 @@ const ENTRIES: Record<string, string> = {
   "declarative/index": "src/declarative/index.ts",
   "agent/index": "src/agent/index.ts",
   "agent/mcp/index": "src/agent/mcp/index.ts",
+  "testing/index": "src/testing/index.ts",
   "cli/abx": "src/cli/abx.ts",
   "control/runtime-helper": "src/control/drivers/oci/runtime-helper.ts",
 };
@@ -22,6 +23,7 @@ const TYPED_ENTRIES = {
   "declarative/index": "src/declarative/index.ts",
   "agent/index": "src/agent/index.ts",
   "agent/mcp/index": "src/agent/mcp/index.ts",
+  "testing/index": "src/testing/index.ts",
 };
 
 const shared = {
@@ -44,7 +46,7 @@ export default defineConfig([
     name: "code",
     entry: ENTRIES,
     dts: false,
-    deps: { neverBundle: [/^#/], alwaysBundle: [/^@bufbuild\/protobuf/, "openapi-fetch", "ignore"], onlyBundle: false },
+    deps: { neverBundle: [/^#/], alwaysBundle: [/^@bufbuild\/protobuf/, "openapi-fetch", "ignore", "diff"], onlyBundle: false },
     outputOptions: { chunkFileNames: "chunks/[name].js" },
   },
   {
