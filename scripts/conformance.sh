@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Drive our platform with clients that are not ours, unmodified.
-# Usage: scripts/conformance.sh [--install-only] [suite ...], suites: e2b-js e2b-python. All of them when none is named. Needs `npm run build` and `abx setup`.
+# Usage: scripts/conformance.sh [--install-only] [suite ...], suites: e2b-js e2b-python generated-python generated-go. All of them when none is named. Needs `npm run build` and `abx setup`.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 PATH="$("$root/scripts/toolchain.sh"):$PATH" || exit 1
@@ -26,10 +26,21 @@ prepare_e2b-python() (
 )
 run_e2b-python() { PYTHONDONTWRITEBYTECODE=1 node with-platform.mjs e2b-python/.venv/bin/python e2b-python/run.py; }
 
+prepare_generated-python() { "$root/scripts/generate-polyglot.sh" python; }
+run_generated-python() { PYTHONDONTWRITEBYTECODE=1 node with-platform.mjs generated-python/.venv/bin/python generated-python/run.py; }
+
+# Debian's own Go is too old for the generators, and nothing is fetched from elsewhere: without a newer one the suite is left out.
+has_go() { (cd generated-go && GOTOOLCHAIN=local go list -m) >/dev/null 2>&1; }
+prepare_generated-go() { ! has_go || { "$root/scripts/generate-polyglot.sh" go && (cd generated-go && GOTOOLCHAIN=local go build -o .bin/checks .); }; }
+run_generated-go() {
+  has_go || { echo "conformance generated-go: left out, because this machine has no Go as new as generated-go/go.mod asks for"; return 0; }
+  node with-platform.mjs generated-go/.bin/checks
+}
+
 failed=0
 install_only=
 [ "${1:-}" != --install-only ] || { install_only=1; shift; }
-[ $# -gt 0 ] || set -- e2b-js e2b-python
+[ $# -gt 0 ] || set -- e2b-js e2b-python generated-python generated-go
 for suite in "$@"; do
   if ! "prepare_$suite"; then
     echo "conformance $suite: the client could not be installed" >&2
