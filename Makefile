@@ -10,10 +10,10 @@ INSTALLED := node_modules/.installed
 BUILT := dist/.built
 SOURCES := $(shell find src gen -name '*.ts' 2>/dev/null) package.json tsconfig.json tsdown.config.ts
 
-.PHONY: help demo setup build generate check test conformance bench clean
+.PHONY: help demo setup build generate generate-polyglot contract-diff check test conformance bench clean
 
 help: ## Show the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 demo: setup ## Prepare this machine, then run examples/quickstart.ts
 	@$(AS_ROOT) node examples/quickstart.ts
@@ -25,6 +25,12 @@ build: $(BUILT) ## Build dist/
 
 generate: $(INSTALLED) ## Write gen/ from openapi/ and proto/
 	@$(RUN) scripts/generate.sh
+
+generate-polyglot: $(INSTALLED) ## Python and Go from openapi/ and proto/; OUT=<directory> says where
+	@$(RUN) scripts/generate-polyglot.sh "$(LANGUAGE)" $(OUT)
+
+contract-diff: $(INSTALLED) ## What changed in openapi/ and proto/ since FROM=<revision>
+	@$(RUN) node scripts/contract-diff/run.mjs "$(FROM)"
 
 check: $(BUILT) ## Contract, generated code, style, types, layers, unused code, package
 	$(RUN) scripts/check-generated.sh
