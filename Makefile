@@ -10,7 +10,7 @@ INSTALLED := node_modules/.installed
 BUILT := dist/.built
 SOURCES := $(shell find src gen -name '*.ts' 2>/dev/null) package.json tsconfig.json tsdown.config.ts
 
-.PHONY: help demo setup build generate generate-polyglot contract-diff check test conformance bench clean
+.PHONY: help demo setup build generate generate-polyglot contract-diff check test test-tools conformance bench clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -40,9 +40,15 @@ check: $(BUILT) ## Contract, generated code, style, types, layers, unused code, 
 	$(RUN) depcruise src
 	$(RUN) knip
 	$(RUN) publint --strict
+	$(RUN) attw --pack . --profile esm-only --format ascii --quiet
+	$(RUN) size-limit --silent
 
-test: setup ## Prepare this machine, then run all tests
+test: setup test-tools ## Prepare this machine, then run all tests
 	$(AS_ROOT) vitest run --reporter=default --reporter=json --outputFile.json=node_modules/.cache/test-results.json
+
+# What tests look through: a real terminal, and shells that read completion scripts.
+test-tools:
+	@scripts/test-tools.sh
 
 conformance: setup ## Drive the platform with clients that are not ours
 	@$(AS_ROOT) scripts/conformance.sh

@@ -26,6 +26,19 @@ const TYPED_ENTRIES = {
   "testing/index": "src/testing/index.ts",
 };
 
+const EAGER_IMPORT = 'import { createRequire } from "node:module";\n';
+const EAGER_REQUIRE = "/* @__PURE__ */ createRequire(import.meta.url)";
+/** Bundled CommonJS asks for Node's modules when it runs, not at import: the chunk with the bundler's runtime is one of the neutral root entry's. */
+const lazyRequire = {
+  name: "lazy-require",
+  renderChunk: (code: string): string | null =>
+    code.includes(EAGER_REQUIRE)
+      ? code
+          .replace(EAGER_IMPORT, "")
+          .replace(EAGER_REQUIRE, '(id) => process.getBuiltinModule("node:module").createRequire(import.meta.url)(id)')
+      : null,
+};
+
 const shared = {
   format: "esm",
   platform: "node",
@@ -45,6 +58,7 @@ export default defineConfig([
     ...shared,
     name: "code",
     entry: ENTRIES,
+    plugins: [lazyRequire],
     dts: false,
     deps: { neverBundle: [/^#/], alwaysBundle: [/^@bufbuild\/protobuf/, "openapi-fetch", "ignore", "diff"], onlyBundle: false },
     outputOptions: { chunkFileNames: "chunks/[name].js" },
