@@ -71,10 +71,7 @@ describeOnPlatform("the npm package", () => {
     await run(
       "npm",
       ["install", "--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts", path.join(directory, packed.filename)],
-      {
-        cwd: project,
-        env,
-      },
+      { cwd: project },
     );
     const readme = await readFile(path.join(ROOT, "README.md"), "utf8");
     const quickstart = /```ts\n(import \{ Sandbox \}[\s\S]*?)```/.exec(readme)?.[1];
