@@ -1,6 +1,7 @@
 import { Command, Option } from "commander";
 import { VERSION } from "../shared/version.js";
 import { addCompletionCommand } from "./completion-commands.js";
+import { addConfigCommands } from "./config-commands.js";
 import { addFileCommands } from "./file-commands.js";
 import { addMcpCommands } from "./mcp-commands.js";
 import type { Notices } from "./notices.js";
@@ -134,6 +135,7 @@ export function buildProgram(context: ProgramContext): Command {
   addStateCommands(program, context);
   addTemplateCommands(program, context);
   addMcpCommands(program, context);
+  addConfigCommands(program, context);
   addCompletionCommand(program, context);
   return program;
 }
