@@ -54,7 +54,7 @@ describeOnPlatform("abx connect", (platform) => {
   it("CLI-10: gives Ctrl-C to the program inside", async () => {
     const { terminal, until } = openTerminal(sandbox.sandboxId);
     await until(/\$ /);
-    terminal.write(`sh -c 'trap "echo got-interrupt; exit" INT; echo wait""ing; sleep 1000 & wait'\r`);
+    terminal.write(`sh -c 'trap "echo got-interrupt; kill \\$!; exit" INT; echo wait""ing; sleep 1000 & wait'\r`);
     await until(/waiting/);
     terminal.write("\u0003");
     await until(/got-interrupt\r/);
