@@ -26,8 +26,8 @@ build: $(BUILT) ## Build dist/
 generate: $(INSTALLED) ## Write gen/ from openapi/ and proto/
 	@$(RUN) scripts/generate.sh
 
-generate-polyglot: $(INSTALLED) ## Python and Go from openapi/ and proto/; OUT=<directory> says where
-	@$(RUN) scripts/generate-polyglot.sh "$(LANGUAGE)" $(OUT)
+generate-polyglot: $(INSTALLED) ## Python and Go from openapi/ and proto/; ONLY=python or go, OUT=<directory>
+	@$(RUN) scripts/generate-polyglot.sh "$(ONLY)" $(OUT)
 
 contract-diff: $(INSTALLED) ## What changed in openapi/ and proto/ since FROM=<revision>
 	@$(RUN) node scripts/contract-diff/run.mjs "$(FROM)"
