@@ -15,6 +15,7 @@ export interface CopyOptions {
   readonly user?: string | undefined;
   readonly ignore?: readonly string[] | undefined;
   readonly outsideLinks: OutsideLinks;
+  readonly signal: AbortSignal;
   readonly onProgress: (state: ProgressState) => void;
 }
 
@@ -31,7 +32,7 @@ const DEFAULT_MODE = 0o644;
 
 /** Copy a local file or directory into a sandbox. */
 export async function copyUp(sandbox: Sandbox, from: string, to: string, options: CopyOptions): Promise<Copied> {
-  const { user, ignore, onProgress } = options;
+  const { user, ignore, signal, onProgress } = options;
   const source = await stat(from).catch((cause: unknown) => {
     throw new FileNotFoundError(`the local path '${from}' cannot be read`, { cause });
   });
@@ -39,13 +40,13 @@ export async function copyUp(sandbox: Sandbox, from: string, to: string, options
     meansContent(from) || !(to.endsWith("/") || (await isRemoteDirectory(sandbox, to, user)))
       ? to
       : joinPath(to, lastName(path.resolve(from)));
-  if (source.isDirectory()) return { path: target, ...(await uploadDir(sandbox, from, target, { user, ignore, onProgress })) };
+  if (source.isDirectory()) return { path: target, ...(await uploadDir(sandbox, from, target, { user, ignore, signal, onProgress })) };
   let sent = 0;
   const content = countBytes(createReadStream(from), (bytes) => {
     sent = bytes;
     onProgress({ bytes, totalBytes: source.size });
   });
-  const written = await sandbox.files.write(target, content, { user });
+  const written = await sandbox.files.write(target, content, { user, signal });
   const mode = source.mode & 0o777;
   if (mode !== DEFAULT_MODE) await sandbox.commands.run(quoteShellCommand(["chmod", mode.toString(8), "--", written.path]), { user });
   return { path: written.path, entryCount: 1, bytes: sent };
@@ -53,18 +54,18 @@ export async function copyUp(sandbox: Sandbox, from: string, to: string, options
 
 /** Copy a file or directory of a sandbox to this machine. A file appears at once, when it is complete. */
 export async function copyDown(sandbox: Sandbox, from: string, to: string, options: CopyOptions): Promise<Copied> {
-  const { user, ignore, outsideLinks, onProgress } = options;
-  const source = await sandbox.files.getInfo(from, { user });
+  const { user, ignore, outsideLinks, signal, onProgress } = options;
+  const source = await sandbox.files.getInfo(from, { user, signal });
   const intoDirectory = !meansContent(from) && (to.endsWith("/") || (await isLocalDirectory(to)));
   const target = intoDirectory ? path.join(to, lastName(from)) : to;
   if (source.type === "dir") {
-    return { path: target, ...(await downloadDir(sandbox, from, target, { user, ignore, outsideLinks, onProgress })) };
+    return { path: target, ...(await downloadDir(sandbox, from, target, { user, ignore, outsideLinks, signal, onProgress })) };
   }
   await mkdir(path.dirname(target), { recursive: true });
   const part = path.join(path.dirname(target), `.${path.basename(target)}.${randomUUID()}`);
   let received = 0;
   try {
-    const content = countBytes(await sandbox.files.read(from, { format: "stream", user }), (bytes) => {
+    const content = countBytes(await sandbox.files.read(from, { format: "stream", user, signal }), (bytes) => {
       received = bytes;
       onProgress({ bytes, totalBytes: source.size });
     });

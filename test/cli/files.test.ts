@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile 
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { Sandbox } from "../../src/index.js";
 import { describeOnPlatform } from "../support/platform.js";
 import { ABX, platformEnv, runAbx } from "../support/run-abx.js";
@@ -97,6 +97,20 @@ describeOnPlatform("files and processes from the shell", (platform) => {
     expect(await abx("cp", "/etc/hostname", "empty/x")).toMatchObject({ status: 2, stdout: "" });
     expect((await abx("cp", `${id}:/etc/hostname`, `${id}:x`)).stderr).toContain("two steps");
     expect(await readdir(path.join(directory, "empty"))).toEqual([]);
+  });
+
+  it("leaves no part of a file behind when it is interrupted", async () => {
+    await sandbox.commands.run("truncate -s 4G huge.bin");
+    const target = path.join(directory, "interrupted");
+    const child = spawn(process.execPath, [ABX, "cp", `${id}:huge.bin`, `${target}/`], {
+      env: { ...env, PATH: process.env.PATH },
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+    const exited = once(child, "exit");
+    await vi.waitFor(async () => expect(await readdir(target)).toHaveLength(1), { timeout: 30_000, interval: 10 });
+    child.kill("SIGINT");
+    expect(await exited).toEqual([130, null]);
+    expect(await readdir(target)).toEqual([]);
   });
 
   it("tells changes as they happen", async () => {
