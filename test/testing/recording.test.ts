@@ -96,7 +96,7 @@ describeOnPlatform("recordTo and replayFrom", (platform) => {
     const startedAt = performance.now();
     await using replay = await replayFrom(file);
     expect(await everything(replay.connection)).toEqual(result);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
     expect(replay.unused).toEqual([]);
   });
 

@@ -38,7 +38,7 @@ describeOnPlatform("startTestPlatform", () => {
     try {
       const startedAt = performance.now();
       const platform = await startTestPlatform();
-      expect(performance.now() - startedAt).toBeLessThan(500);
+      expect(performance.now() - startedAt).toBeLessThan(2_000);
       expect(platform).toMatchObject({ isShared: true, connection: local, env: { AGENT_SANDBOX_API_KEY: local.apiKey } });
       await platform.stop();
       expect((await fetch(new URL("/health", local.apiUrl))).ok).toBe(true);
