@@ -19,10 +19,11 @@ module.exports = {
       "^src/cli/",
       "^src/(?!errors/|shared/|cli/|index\\.ts$|node/index\\.ts$|agent/mcp/index\\.ts$|sandbox/fc/index\\.ts$|control/(main|paths|setup/))",
     ),
+    layer("testing-uses-entries", "^src/testing/", "^src/(?!errors/|shared/|testing/|index\\.ts$|node/)"),
     {
       name: "gen-stops-at-l2",
       severity: "error",
-      from: { path: "^src/(sandbox|node|cli|declarative|agent|compat)/" },
+      from: { path: "^src/(sandbox|node|cli|declarative|agent|compat|testing)/" },
       to: { path: "^gen/" },
     },
     {

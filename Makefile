@@ -10,10 +10,10 @@ INSTALLED := node_modules/.installed
 BUILT := dist/.built
 SOURCES := $(shell find src gen -name '*.ts' -o -name '*.py' 2>/dev/null) package.json tsconfig.json tsdown.config.ts
 
-.PHONY: help demo setup build generate check test conformance bench clean
+.PHONY: help demo setup build generate generate-polyglot contract-diff check test test-tools conformance bench clean
 
 help: ## Show the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 demo: setup ## Prepare this machine, then run examples/quickstart.ts
 	@$(AS_ROOT) node examples/quickstart.ts
@@ -26,6 +26,12 @@ build: $(BUILT) ## Build dist/
 generate: $(INSTALLED) ## Write gen/ from openapi/ and proto/
 	@$(RUN) scripts/generate.sh
 
+generate-polyglot: $(INSTALLED) ## Python and Go from openapi/ and proto/; ONLY=python or go, OUT=<directory>
+	@$(RUN) scripts/generate-polyglot.sh "$(ONLY)" $(OUT)
+
+contract-diff: $(INSTALLED) ## What changed in openapi/ and proto/ since FROM=<revision>
+	@$(RUN) node scripts/contract-diff/run.mjs "$(FROM)"
+
 check: $(BUILT) ## Contract, generated code, style, types, layers, unused code, package
 	$(RUN) scripts/check-generated.sh
 	$(RUN) scripts/contract-check.sh
@@ -34,10 +40,16 @@ check: $(BUILT) ## Contract, generated code, style, types, layers, unused code, 
 	$(RUN) depcruise src
 	$(RUN) knip
 	$(RUN) publint --strict
+	# The entry for programs of e2b has a default export as that package does; require() of a module gives it as `default`.
+	$(RUN) attw --pack . --ignore-rules false-export-default --format ascii --quiet
+	$(RUN) size-limit --silent
 
-test: setup ## Prepare this machine, then run all tests
-	@scripts/test-packages.sh
+test: setup test-tools ## Prepare this machine, then run all tests
 	$(AS_ROOT) vitest run --reporter=default --reporter=json --outputFile.json=node_modules/.cache/test-results.json
+
+# What tests look through: a real terminal, and shells that read completion scripts.
+test-tools:
+	@scripts/test-tools.sh
 
 conformance: setup ## Drive the platform with clients that are not ours
 	@$(AS_ROOT) scripts/conformance.sh

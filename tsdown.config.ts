@@ -13,6 +13,7 @@ const PUBLIC_ENTRIES: Record<string, string> = {
   "agent/mcp/index": "src/agent/mcp/index.ts",
   "compat/e2b/index": "src/compat/e2b/index.ts",
   "fc/index": "src/sandbox/fc/index.ts",
+  "testing/index": "src/testing/index.ts",
 };
 /** Beside them what its `imports` promise, and programs. */
 const ENTRIES: Record<string, string> = {
@@ -47,7 +48,11 @@ export default defineConfig([
     name: "code",
     entry: ENTRIES,
     dts: false,
-    deps: { neverBundle: [/^#/, "playwright-core"], alwaysBundle: [/^@bufbuild\/protobuf/, "openapi-fetch", "ignore"], onlyBundle: false },
+    deps: {
+      neverBundle: [/^#/, "playwright-core"],
+      alwaysBundle: [/^@bufbuild\/protobuf/, "openapi-fetch", "ignore", "diff"],
+      onlyBundle: false,
+    },
     outputOptions: { chunkFileNames: "chunks/[name].js" },
     plugins: [ignoreAsModule()],
     hooks: { "build:done": writeCommonJsEntries },

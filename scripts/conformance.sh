@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Drive our platform with clients that are not ours, unmodified, and our entry with the programs of such a client.
 # Usage: scripts/conformance.sh [--install-only] [suite ...], suites: e2b-js e2b-entry e2b-python code-interpreter-js code-interpreter-python
-# server-python. All of them when none is named. Needs `npm run build` and `abx setup`; those that run code build their template when it is missing.
+# server-python generated-python generated-go. All of them when none is named. Needs `npm run build` and `abx setup`; those that run code build
+# their template when it is missing.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 PATH="$("$root/scripts/toolchain.sh"):$PATH" || exit 1
@@ -26,6 +27,20 @@ install_pypi() (
     cp requirements.txt .venv/.installed-requirements
 )
 
+# Debian's own Go is too old for the generators, and nothing is fetched from elsewhere: without a newer one the suite is left out.
+has_go() { (cd generated-go && GOTOOLCHAIN=local go list -m) >/dev/null 2>&1; }
+
+install_suite() {
+  case "$1" in
+    generated-python) "$root/scripts/generate-polyglot.sh" python ;;
+    generated-go) ! has_go || { "$root/scripts/generate-polyglot.sh" go && (cd generated-go && GOTOOLCHAIN=local go build -o .bin/checks .); } ;;
+    *-python) install_pypi "$1" ;;
+    # Our own entry is driven by the checks of the client that it stands for.
+    e2b-entry) install_npm e2b-js ;;
+    *) install_npm "$1" ;;
+  esac
+}
+
 # Builds what is missing; otherwise it takes a moment.
 build_templates() { node "$root/dist/cli/abx.js" setup --all >&2; }
 
@@ -33,21 +48,21 @@ run_suite() {
   case "$1" in
     # Needs no platform: it is about what runs inside.
     server-python) PYTHONDONTWRITEBYTECODE=1 node server-python/run.mjs ;;
+    generated-go)
+      if has_go; then node with-platform.mjs generated-go/.bin/checks
+      else echo "conformance generated-go: left out, because this machine has no Go as new as generated-go/go.mod asks for"; fi ;;
     e2b-entry) node with-platform.mjs node --import ./e2b-entry/redirect.mjs e2b-entry/run.mjs ;;
     *-python) PYTHONDONTWRITEBYTECODE=1 node with-platform.mjs "$1/.venv/bin/python" "$1/run.py" ;;
     *) node with-platform.mjs node "$1/run.mjs" ;;
   esac
 }
 
-
 failed=0
 install_only=
 [ "${1:-}" != --install-only ] || { install_only=1; shift; }
-[ $# -gt 0 ] || set -- e2b-js e2b-entry e2b-python code-interpreter-js code-interpreter-python server-python
+[ $# -gt 0 ] || set -- e2b-js e2b-entry e2b-python code-interpreter-js code-interpreter-python server-python generated-python generated-go
 for suite in "$@"; do
-  # Our own entry is driven by the checks of the client that it stands for.
-  case "$suite" in *-python) registry=pypi client=$suite ;; e2b-entry) registry=npm client=e2b-js ;; *) registry=npm client=$suite ;; esac
-  if ! "install_$registry" "$client"; then
+  if ! install_suite "$suite"; then
     echo "conformance $suite: the client could not be installed" >&2
     failed=1
     continue

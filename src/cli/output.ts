@@ -1,3 +1,5 @@
+import { styleFor } from "./style.js";
+
 /** Write to stdout and wait until it is taken, so that a slow reader slows the writer. */
 export async function writeOut(data: string | Uint8Array): Promise<void> {
   await write(process.stdout, data);
@@ -11,6 +13,12 @@ export async function writeErr(data: string | Uint8Array): Promise<void> {
 /** One JSON document on stdout: for programs, so never any colour or notice beside it. */
 export async function writeJson(value: unknown): Promise<void> {
   await writeOut(`${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+/** A table on stdout, its header bold on a terminal. */
+export async function writeTable(header: readonly string[], rows: readonly (readonly string[])[]): Promise<void> {
+  const [first = "", ...rest] = formatTable(header, rows).split("\n");
+  await writeOut([styleFor(process.stdout)("bold", first), ...rest].join("\n"));
 }
 
 /** Columns as wide as their widest cell, two spaces apart. */

@@ -1,9 +1,15 @@
 import { Command, Option } from "commander";
 import { VERSION } from "../shared/version.js";
+import { addCompletionCommand } from "./completion-commands.js";
+import { addConfigCommands } from "./config-commands.js";
+import { addFileCommands } from "./file-commands.js";
 import { addMcpCommands } from "./mcp-commands.js";
+import type { Notices } from "./notices.js";
 import { collectPair, parsePort, parseWholeNumber } from "./option-parsers.js";
+import { addProcessCommands } from "./process-commands.js";
 import { addStateCommands } from "./state-commands.js";
 import { addTemplateCommands } from "./template-commands.js";
+import { addWatchCommands } from "./watch-commands.js";
 
 export interface ProgramContext {
   /** Aborts when nobody reads stdout any more. */
@@ -11,14 +17,21 @@ export interface ProgramContext {
   readonly setExitCode: (code: number) => void;
   /** The end of the reader is no failure of this command, but its proper end. */
   readonly ignoreClosedOutput: () => void;
+  readonly notices: Notices;
 }
 
 /** The command line of `abx`. What a command does is loaded when it runs, so help and usage errors are quick. */
 export function buildProgram(context: ProgramContext): Command {
-  const { outputClosed, setExitCode } = context;
+  const { outputClosed, setExitCode, notices } = context;
   const program = new Command("abx")
     .description("Isolated sandboxes for AI agents, on this machine or on a server of the E2B wire.")
     .version(VERSION, "-V, --version")
+    .option("-q, --quiet", "no notices and no progress; lists print bare ids")
+    .on("option:quiet", () => notices.silence())
+    .option("--no-color", "no colours on a terminal, as with the variable NO_COLOR")
+    .on("option:no-color", () => {
+      process.env.NO_COLOR = "1";
+    })
     .exitOverride()
     .showHelpAfterError("(add --help for the usage)")
     .addHelpText(
@@ -32,7 +45,7 @@ export function buildProgram(context: ProgramContext): Command {
     .option("--all", "build the template `code-interpreter-v1` too")
     .addOption(new Option("--runtime <name>", "install this OCI runtime too").choices(["runsc"]))
     .option("--json", "print the result as JSON")
-    .action(async (options) => setExitCode(await (await import("./commands/setup.js")).runSetupCommand(options)));
+    .action(async (options) => setExitCode(await (await import("./commands/setup.js")).runSetupCommand(options, notices)));
 
   program
     .command("doctor")
@@ -71,7 +84,7 @@ export function buildProgram(context: ProgramContext): Command {
     .option("--state <state>", "running or paused; repeatable", (value: string, all: string[] = []) => [...all, value])
     .option("-m, --metadata <KEY=VALUE>", "only those with this label; repeatable", collectPair)
     .option("--json", "print a JSON array")
-    .action(async (options) => setExitCode(await (await import("./commands/list.js")).runListCommand(options)));
+    .action(async (options) => setExitCode(await (await import("./commands/list.js")).runListCommand(options, notices)));
 
   program
     .command("info")
@@ -89,6 +102,8 @@ export function buildProgram(context: ProgramContext): Command {
     .option("-e, --env <KEY=VALUE>", "variable for the command; repeatable", collectPair)
     .option("-w, --cwd <path>", "working directory")
     .option("-u, --user <name>", "user inside the sandbox")
+    .option("-i, --interactive", "hand stdin on even where it is a terminal")
+    .addOption(new Option("-t, --tty", "run it in a terminal, to which the keys go").conflicts("json"))
     .option("--timeout <seconds>", "kill the command after this time; 0 never", parseWholeNumber, 0)
     .option("--json", "print exit status and output as JSON once it ended")
     .action(async (sandboxId, command, options) =>
@@ -107,16 +122,6 @@ export function buildProgram(context: ProgramContext): Command {
     );
 
   program
-    .command("logs")
-    .description("show what the platform wrote down about a sandbox")
-    .argument("<sandbox-id>")
-    .option("--level <level>", "only lines of at least this level: debug, info, warn or error")
-    .option("--network", "what it tried to reach, and why it was let through or not")
-    .option("--limit <entries>", "newest entries to show", parseWholeNumber, 100)
-    .option("--json", "print a JSON array")
-    .action(async (sandboxId, options) => setExitCode(await (await import("./commands/logs.js")).runLogsCommand(sandboxId, options)));
-
-  program
     .command("kill")
     .description("end sandboxes")
     .argument("[sandbox-id...]")
@@ -124,8 +129,13 @@ export function buildProgram(context: ProgramContext): Command {
     .option("--json", "print which ids were ended as JSON")
     .action(async (sandboxIds, options) => setExitCode(await (await import("./commands/kill.js")).runKillCommand(sandboxIds, options)));
 
-  addStateCommands(program, setExitCode, outputClosed);
-  addTemplateCommands(program, setExitCode);
+  addWatchCommands(program, context);
+  addFileCommands(program, context);
+  addProcessCommands(program, context);
+  addStateCommands(program, context);
+  addTemplateCommands(program, context);
   addMcpCommands(program, context);
+  addConfigCommands(program, context);
+  addCompletionCommand(program, context);
   return program;
 }

@@ -1,8 +1,11 @@
 import { CommanderError } from "commander";
 import { SandboxError } from "../errors/sandbox-error.js";
 import { EXIT, exitCodeOf } from "./exit-code.js";
+import { nextStepOf } from "./next-step.js";
+import { Notices } from "./notices.js";
 import { watchClosedOutput, writeErr } from "./output.js";
 import { buildProgram } from "./program.js";
+import { styleFor } from "./style.js";
 
 /** What the kernel reports for a program that wrote into a pipe nobody reads (128 + SIGPIPE). */
 const EXIT_BROKEN_PIPE = 141;
@@ -19,7 +22,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     exitCode = code;
   };
   try {
-    await buildProgram({ outputClosed, setExitCode, ignoreClosedOutput }).parseAsync(args, { from: "user" });
+    await buildProgram({ outputClosed, setExitCode, ignoreClosedOutput, notices: new Notices() }).parseAsync(args, { from: "user" });
     return outputClosed.aborted && closedOutputCounts ? EXIT_BROKEN_PIPE : exitCode;
   } catch (error) {
     // Commander has already printed its message, or help or version.
@@ -32,8 +35,12 @@ export async function runCli(args: readonly string[]): Promise<number> {
 function describeError(error: unknown, args: readonly string[]): string {
   const reason = SandboxError.isInstance(error) ? error.reason : "internal";
   const message = error instanceof Error ? error.message : String(error);
+  const nextStep = nextStepOf(error);
   const beforeCommand = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
-  if (beforeCommand.includes("--json")) return `${JSON.stringify({ error: { reason, message } })}\n`;
+  if (beforeCommand.includes("--json"))
+    return `${JSON.stringify({ error: { reason, message, ...(nextStep !== undefined && { nextStep }) } })}\n`;
   const stack = !SandboxError.isInstance(error) && process.env.AGENT_SANDBOX_DEBUG && error instanceof Error ? `${error.stack}\n` : "";
-  return `abx: ${message}\n${stack}`;
+  const style = styleFor(process.stderr);
+  const advice = nextStep === undefined ? "" : style("dim", ` (${nextStep})`);
+  return `${style("red", "abx:")} ${message}${advice}\n${stack}`;
 }

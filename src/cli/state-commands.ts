@@ -1,15 +1,18 @@
 import type { Command } from "commander";
 import { parseWholeNumber } from "./option-parsers.js";
+import type { ProgramContext } from "./program.js";
 
 /** `abx pause`, `resume`, `fork`, `metrics`, `events` and `snapshot`. */
-export function addStateCommands(program: Command, setExitCode: (code: number) => void, outputClosed: AbortSignal): void {
+export function addStateCommands(program: Command, { setExitCode, outputClosed, notices }: ProgramContext): void {
   program
     .command("pause")
     .description("set a sandbox aside: its processes and its time stand still")
     .argument("<sandbox-id>")
     .option("--no-memory", "keep only its files; a resume starts it anew")
     .option("--json", "print whether it was running as JSON")
-    .action(async (sandboxId, options) => setExitCode(await (await import("./commands/pause.js")).runPauseCommand(sandboxId, options)));
+    .action(async (sandboxId, options) =>
+      setExitCode(await (await import("./commands/pause.js")).runPauseCommand(sandboxId, options, notices)),
+    );
 
   program
     .command("resume")
@@ -18,7 +21,9 @@ export function addStateCommands(program: Command, setExitCode: (code: number) =
     .option("--timeout <seconds>", "life from now", parseWholeNumber)
     .option("--reboot", "start it anew from its files, without its memory")
     .option("--json", "print the sandbox as JSON")
-    .action(async (sandboxId, options) => setExitCode(await (await import("./commands/pause.js")).runResumeCommand(sandboxId, options)));
+    .action(async (sandboxId, options) =>
+      setExitCode(await (await import("./commands/pause.js")).runResumeCommand(sandboxId, options, notices)),
+    );
 
   program
     .command("fork")

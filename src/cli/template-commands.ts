@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import { addDeployCommand } from "./deploy-command.js";
 import { collectPair, parseWholeNumber } from "./option-parsers.js";
+import type { ProgramContext } from "./program.js";
 
 /** The commands below `abx template`. */
-export function addTemplateCommands(program: Command, setExitCode: (code: number) => void): void {
+export function addTemplateCommands(program: Command, { setExitCode, notices }: ProgramContext): void {
   const template = program.command("template").alias("tpl").description("make templates and look at them");
 
   template
@@ -31,7 +32,7 @@ export function addTemplateCommands(program: Command, setExitCode: (code: number
     .option("--no-cache", "do every step anew")
     .option("--json", "print the build as JSON")
     .action(async (name, options) =>
-      setExitCode(await (await import("./commands/template-build.js")).runTemplateBuildCommand(name, options)),
+      setExitCode(await (await import("./commands/template-build.js")).runTemplateBuildCommand(name, options, notices)),
     );
 
   addDeployCommand(template, setExitCode);

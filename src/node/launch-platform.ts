@@ -5,15 +5,13 @@ import path from "node:path";
 import { FailedPreconditionError } from "../errors/error-classes.js";
 import { PLATFORM_FILE_NAME, PLATFORM_LOG_NAME, type PlatformFile } from "../shared/platform-dirs.js";
 import { findAbxPath } from "./abx-path.js";
+import { platformEnvironment } from "./platform-environment.js";
 
 /** Upper bound between two looks where the file system reports no change. */
 const LOOK_AGAIN_MS = 200;
 /** A child that found another platform running has ended before that one's file is complete. */
 const GRACE_AFTER_EXIT_MS = 1_000;
 const LOG_TAIL_BYTES = 4_000;
-
-/** Variables of this process that the platform gets: none that holds a credential of the caller. */
-const PASSED_ON = /^(PATH|HOME|USER|LOGNAME|LANG|LC_\w+|TZ|TMPDIR|XDG_\w+|AGENT_SANDBOX_(?!API_KEY$|API_URL$)\w+)$/;
 
 export interface Launch {
   readonly runDir: string;
@@ -40,7 +38,7 @@ export async function launchPlatform(launch: Launch): Promise<PlatformFile> {
     const child = spawn(process.execPath, [abxPath, "serve", "--on-demand"], {
       cwd: "/",
       detached: true,
-      env: Object.fromEntries(Object.entries(process.env).filter(([name]) => PASSED_ON.test(name))),
+      env: platformEnvironment(),
       stdio: ["ignore", "ignore", log.fd],
     });
     child.unref();

@@ -39,6 +39,12 @@ export async function findOrStartLocalPlatform(options: LocalPlatformStartOption
   return toLocalPlatform(await startOnce(runDir, options));
 }
 
+/** The running local platform of this user; `undefined` when there is none that answers. */
+export async function findLocalPlatform(): Promise<LocalPlatform | undefined> {
+  const running = await findRunning(localRunDir());
+  return running === undefined ? undefined : toLocalPlatform(running);
+}
+
 async function startOnce(runDir: string, { signal, startTimeoutMs = START_TIMEOUT_MS }: LocalPlatformStartOptions): Promise<PlatformFile> {
   const deadline = AbortSignal.timeout(startTimeoutMs);
   let running: PlatformFile | undefined;

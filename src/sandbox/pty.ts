@@ -10,6 +10,8 @@ import { type PtyActions, PtySession } from "./pty-session.js";
 
 /** How a terminal is opened. */
 export interface PtyCreateOptions extends RequestOptions, PtySize {
+  /** A line for `bash -l`; the terminal ends with it. @defaultValue an interactive login shell */
+  readonly command?: string | undefined;
   /** Called with the raw output, in order and awaited. */
   readonly onData?: OutputCallback<Uint8Array> | undefined;
   /** Called where output is missing because a connection broke for too long. */
@@ -66,7 +68,7 @@ export class Pty {
   }
 
   /**
-   * Open an interactive login shell in a terminal. It outlives the connection.
+   * Open an interactive login shell, or run a command, in a terminal. It outlives the connection.
    *
    * @throws {@link InvalidArgumentError} the size or the directory is not possible; {@link AuthenticationError} there is no such user.
    */
@@ -176,10 +178,12 @@ export class Pty {
 }
 
 function toSpec(options: PtyCreateOptions): TerminalSpec {
+  const { command } = options;
   if (options.cwd !== undefined) assertText("cwd", options.cwd);
+  if (command !== undefined) assertText("command", command);
   return {
     cmd: "/bin/bash",
-    args: ["-i", "-l"],
+    args: command === undefined ? ["-i", "-l"] : ["-l", "-c", command],
     envs: { ...DEFAULT_ENVS, ...checkEnvs(options.envs) },
     cwd: options.cwd,
     user: checkUser(options.user),

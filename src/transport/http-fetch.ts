@@ -1,4 +1,5 @@
 import { ConnectionError } from "../errors/error-classes.js";
+import { SandboxError } from "../errors/sandbox-error.js";
 import { fromReadableStream, toReadableStream } from "../shared/byte-stream.js";
 import { isBytes } from "../shared/is-bytes.js";
 import { concatBytes, type HttpBody, type HttpClient, type HttpRequest, type HttpResponse } from "./http.js";
@@ -12,7 +13,11 @@ export function createFetchClient(getFetch: () => typeof globalThis.fetch): Http
   return async (request) => {
     const { signal } = request;
     signal?.throwIfAborted();
-    const fail = (cause: unknown): unknown => (signal?.aborted ? signal.reason : toConnectionError(request, cause));
+    const fail = (cause: unknown): unknown => {
+      if (signal?.aborted) return signal.reason;
+      // A function of the user's that throws one says what happened, and whether trying again helps.
+      return SandboxError.isInstance(cause) ? cause : toConnectionError(request, cause);
+    };
     let response: Response;
     try {
       response = await getFetch()(request.url, {

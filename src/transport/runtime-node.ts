@@ -1,5 +1,5 @@
+import { readConfigFileFrom } from "../shared/config-file-node.js";
 import type { ConfigFile } from "./config.js";
-import { readConfigFileFrom } from "./config-file-node.js";
 import type { HttpClient } from "./http.js";
 import { createNodeHttpClient } from "./http-node.js";
 import type { WebSocketOpener } from "./websocket.js";

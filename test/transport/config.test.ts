@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { AuthenticationError, InvalidArgumentError } from "../../src/errors/error-classes.js";
+import { parseConfigFile } from "../../src/shared/config-file-node.js";
 import { resolveConfig } from "../../src/transport/config.js";
-import { parseConfigFile } from "../../src/transport/config-file-node.js";
 
 describe("settings", () => {
   let home: string;

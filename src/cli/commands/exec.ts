@@ -3,6 +3,7 @@ import { quoteShellCommand } from "../../shared/shell-quote.js";
 import { exitStatusOf, signalOfEnding } from "../exit-signal.js";
 import { watchEndingSignals } from "../local-signals.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
+import { runInTerminal } from "../terminal-session.js";
 
 export interface ExecCommandOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -10,6 +11,10 @@ export interface ExecCommandOptions {
   readonly user?: string;
   /** Seconds. */
   readonly timeout: number;
+  /** Hand stdin on even where it is a terminal. */
+  readonly interactive?: boolean;
+  /** Run it in a terminal. */
+  readonly tty?: boolean;
   readonly json?: boolean;
 }
 
@@ -25,7 +30,11 @@ export async function runExecCommand(
 ): Promise<number> {
   const commandLine = quoteShellCommand(words);
   const sandbox = await Sandbox.connect(sandboxId);
-  const forwardsInput = !process.stdin.isTTY;
+  if (options.tty) {
+    const terminal = { ...options, command: commandLine, timeoutMs: options.timeout * 1000 };
+    return (await runInTerminal(sandbox, terminal, outputClosed)).status;
+  }
+  const forwardsInput = options.interactive === true || !process.stdin.isTTY;
   const handle = await sandbox.commands.start(commandLine, {
     cwd: options.cwd,
     user: options.user,

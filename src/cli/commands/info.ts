@@ -1,7 +1,7 @@
 import { Sandbox, SandboxError, type SandboxIsolation } from "../../index.js";
 import { EXIT, type ExitCode } from "../exit-code.js";
 import { toIsolationRows } from "../isolation-view.js";
-import { formatTable, writeJson, writeOut } from "../output.js";
+import { formatTable, writeJson, writeOut, writeTable } from "../output.js";
 import { toSandboxJson } from "../sandbox-view.js";
 
 /** `abx info`. */
@@ -13,7 +13,7 @@ export async function runInfoCommand(sandboxId: string, options: { readonly json
     return EXIT.ok;
   }
   const rows = Object.entries(fields).map(([name, value]) => [name, toCell(value)]);
-  await writeOut(formatTable(["FIELD", "VALUE"], rows));
+  await writeTable(["FIELD", "VALUE"], rows);
   if (isolation !== undefined) await writeOut(`\n${formatTable(["ISOLATION", ""], toIsolationRows(isolation))}`);
   return EXIT.ok;
 }

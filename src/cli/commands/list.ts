@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Sandbox, type SandboxInfo } from "../../index.js";
 import { EXIT, type ExitCode } from "../exit-code.js";
-import { formatTable, writeJson, writeOut } from "../output.js";
+import type { Notices } from "../notices.js";
+import { writeJson, writeOut, writeTable } from "../output.js";
 import { toSandboxJson } from "../sandbox-view.js";
 
 export interface ListCommandOptions {
@@ -9,11 +10,15 @@ export interface ListCommandOptions {
   readonly json?: boolean;
 }
 
-/** `abx list`: every page, in one order for the table and for JSON. */
-export async function runListCommand(options: ListCommandOptions): Promise<ExitCode> {
+/** `abx list`: every page, in one order for the table and for JSON; with `--quiet` the bare ids. */
+export async function runListCommand(options: ListCommandOptions, { isQuiet }: Pick<Notices, "isQuiet">): Promise<ExitCode> {
   const infos = await listAll({ state: options.state?.map(toState), metadata: options.metadata });
   if (options.json) {
     await writeJson(infos.map(toSandboxJson));
+    return EXIT.ok;
+  }
+  if (isQuiet) {
+    await writeOut(infos.map(({ sandboxId }) => `${sandboxId}\n`).join(""));
     return EXIT.ok;
   }
   const rows = infos.map((info) => [
@@ -23,7 +28,7 @@ export async function runListCommand(options: ListCommandOptions): Promise<ExitC
     info.startedAt.toISOString(),
     info.endAt.toISOString(),
   ]);
-  await writeOut(formatTable(["ID", "TEMPLATE", "STATE", "STARTED", "ENDS"], rows));
+  await writeTable(["ID", "TEMPLATE", "STATE", "STARTED", "ENDS"], rows);
   return EXIT.ok;
 }
 

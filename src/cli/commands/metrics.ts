@@ -1,6 +1,6 @@
 import { Sandbox } from "../../index.js";
 import { EXIT, type ExitCode } from "../exit-code.js";
-import { formatTable, writeJson, writeOut } from "../output.js";
+import { writeJson, writeTable } from "../output.js";
 
 /** `abx metrics`. */
 export async function runMetricsCommand(
@@ -19,7 +19,7 @@ export async function runMetricsCommand(
     `${toMib(sample.memUsed)} of ${toMib(sample.memTotal)} MiB`,
     `${toMib(sample.diskUsed)} of ${toMib(sample.diskTotal)} MiB`,
   ]);
-  await writeOut(formatTable(["AT", "CPU", "MEMORY", "DISK"], rows));
+  await writeTable(["AT", "CPU", "MEMORY", "DISK"], rows);
   return EXIT.ok;
 }
 

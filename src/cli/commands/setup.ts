@@ -1,15 +1,15 @@
 import { runSetup } from "../../control/setup/setup.js";
 import { EXIT, type ExitCode } from "../exit-code.js";
-import { writeErr, writeJson, writeOut } from "../output.js";
+import type { Notices } from "../notices.js";
+import { writeJson, writeOut } from "../output.js";
 
 /** `abx setup`: progress goes to stderr, the result to stdout. */
-export async function runSetupCommand(options: {
-  readonly all?: boolean;
-  readonly runtime?: string;
-  readonly json?: boolean;
-}): Promise<ExitCode> {
+export async function runSetupCommand(
+  options: { readonly all?: boolean; readonly runtime?: string; readonly json?: boolean },
+  notices: Notices,
+): Promise<ExitCode> {
   const { base, installed, isBaseNew, built, durationMs } = await runSetup({
-    onProgress: (line) => void writeErr(`${line}\n`),
+    onProgress: (line) => void notices.tell(line),
     isForAll: options.all === true,
     withGvisor: options.runtime === "runsc",
   });

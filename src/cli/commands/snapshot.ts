@@ -1,6 +1,6 @@
 import { Sandbox } from "../../index.js";
 import { EXIT, type ExitCode } from "../exit-code.js";
-import { formatTable, writeErr, writeJson, writeOut } from "../output.js";
+import { writeErr, writeJson, writeOut, writeTable } from "../output.js";
 
 /** `abx snapshot create`. */
 export async function runSnapshotCreate(
@@ -18,11 +18,9 @@ export async function runSnapshotList(options: { readonly sandbox?: string; read
   const snapshots = await Sandbox.listSnapshots({ sandboxId: options.sandbox }).toArray();
   if (options.json) await writeJson(snapshots);
   else
-    await writeOut(
-      formatTable(
-        ["ID", "NAMES"],
-        snapshots.map(({ snapshotId, names }) => [snapshotId, names.join(", ")]),
-      ),
+    await writeTable(
+      ["ID", "NAMES"],
+      snapshots.map(({ snapshotId, names }) => [snapshotId, names.join(", ")]),
     );
   return EXIT.ok;
 }

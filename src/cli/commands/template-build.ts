@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { InvalidArgumentError, type LogEntry, NotFoundError, Template } from "../../index.js";
 import { EXIT, type ExitCode } from "../exit-code.js";
-import { writeErr, writeJson, writeOut } from "../output.js";
+import type { Notices } from "../notices.js";
+import { writeJson, writeOut } from "../output.js";
 import { readTemplateYaml, TEMPLATE_FILE } from "../template-yaml.js";
 
 export interface TemplateBuildCommandOptions {
@@ -19,7 +20,11 @@ export interface TemplateBuildCommandOptions {
 }
 
 /** `abx template build`: an option counts before template.yaml, and that before the Dockerfile. */
-export async function runTemplateBuildCommand(name: string | undefined, options: TemplateBuildCommandOptions): Promise<ExitCode> {
+export async function runTemplateBuildCommand(
+  name: string | undefined,
+  options: TemplateBuildCommandOptions,
+  notices: Notices,
+): Promise<ExitCode> {
   const root = path.resolve(options.path);
   const yaml = readTemplateYaml(path.join(root, TEMPLATE_FILE));
   const wanted = name ?? yaml?.name;
@@ -41,7 +46,7 @@ export async function runTemplateBuildCommand(name: string | undefined, options:
     cpuCount: options.cpuCount ?? yaml?.cpuCount,
     memoryMB: options.memoryMb ?? yaml?.memoryMB,
     skipCache: !options.cache,
-    onBuildLogs: (entry: LogEntry) => void writeErr(`${entry.message}\n`),
+    onBuildLogs: (entry: LogEntry) => void notices.tell(entry.message),
   });
   if (options.json) await writeJson(build);
   else await writeOut(`${build.templateId}\n`);

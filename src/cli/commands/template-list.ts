@@ -1,6 +1,6 @@
 import { Template } from "../../index.js";
 import { EXIT, type ExitCode } from "../exit-code.js";
-import { formatTable, writeErr, writeJson, writeOut } from "../output.js";
+import { writeErr, writeJson, writeOut, writeTable } from "../output.js";
 
 /** `abx template list`. */
 export async function runTemplateListCommand(options: { readonly json?: boolean }): Promise<ExitCode> {
@@ -17,7 +17,7 @@ export async function runTemplateListCommand(options: { readonly json?: boolean 
     String(template.memoryMB),
     template.updatedAt.toISOString(),
   ]);
-  await writeOut(formatTable(["NAME", "ID", "BUILD", "CPUS", "MIB", "UPDATED"], rows));
+  await writeTable(["NAME", "ID", "BUILD", "CPUS", "MIB", "UPDATED"], rows);
   return EXIT.ok;
 }
 
@@ -39,7 +39,7 @@ export async function runTemplateInfoCommand(name: string, options: { readonly j
     build.createdAt.toISOString(),
   ]);
   await writeOut(`${template.names.join(", ") || "-"}  ${template.templateId}  ${template.spawnCount} sandboxes made\n`);
-  await writeOut(formatTable(["BUILD", "STATUS", "TAGS", "CPUS", "MIB", "CREATED"], rows));
+  await writeTable(["BUILD", "STATUS", "TAGS", "CPUS", "MIB", "CREATED"], rows);
   return EXIT.ok;
 }
 

@@ -1,0 +1,127 @@
+import type { ConnectionOptions } from "../../index.js";
+import { type RecordedChunk, type RecordedEnding, type RecordedExchange, writeRecording } from "./recording-file.js";
+import type { RecordingOptions, WireSession } from "./recording-options.js";
+import { toRecordedRequest } from "./request-text.js";
+import { observeRequest } from "./sent-request.js";
+
+/** How the wire is recorded. */
+export interface RecordOptions extends RecordingOptions {
+  /** Where the real platform is. @defaultValue what a call without options uses */
+  readonly connection?: ConnectionOptions | undefined;
+}
+
+/** They describe the one connection, or are made anew by whoever builds an answer. */
+const LEFT_OUT_HEADERS = ["connection", "content-encoding", "content-length", "date", "keep-alive", "set-cookie", "transfer-encoding"];
+const TOKEN = /"((?:\w+)?[tT]oken)"(\s*:\s*)"(?!recorded)[^"]+"/g;
+
+/** An exchange while it goes on. */
+interface OpenExchange {
+  readonly request: () => RecordedExchange["request"];
+  failure?: string;
+  response?: { status: number; headers: Record<string, string>; chunks: RecordedChunk[]; ending: RecordedEnding };
+}
+
+/**
+ * Record what goes over the wire, for {@link replayFrom}. The file is written by `close()`, which `await using` does.
+ *
+ * No header of a request is kept, so no key is; tokens in answers are replaced. Bodies are kept as they are: what a program sends, values of
+ * environment variables among it, stands in the file unless `redact` takes it out. Bodies are held in memory until then.
+ */
+export async function recordTo(file: string, options: RecordOptions = {}): Promise<WireSession> {
+  const { connection = {}, redact = (text) => text } = options;
+  const realFetch = connection.fetch ?? globalThis.fetch;
+  const exchanges: OpenExchange[] = [];
+
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const observed = observeRequest(input, init);
+    const exchange: OpenExchange = { request: () => toRecordedRequest(observed.sent(), redact) };
+    exchanges.push(exchange);
+    const isGivenUp = (): boolean => init?.signal?.aborted === true;
+    const answer = await realFetch(input, observed.init).catch((error: unknown) => {
+      if (!isGivenUp()) exchange.failure = error instanceof Error ? error.message : String(error);
+      throw error;
+    });
+    const recorded = {
+      status: answer.status,
+      headers: toHeaders(answer.headers),
+      chunks: [] as RecordedChunk[],
+      ending: "cut" as RecordedEnding,
+    };
+    exchange.response = recorded;
+    const body = observeBody(
+      answer.body,
+      (chunk) => recorded.chunks.push({ afterRequests: exchanges.length, ...toChunk(chunk) }),
+      (ending) => {
+        recorded.ending = ending === "failed" && isGivenUp() ? "cut" : ending;
+      },
+    );
+    return new Response(body, { status: answer.status, statusText: answer.statusText, headers: answer.headers });
+  };
+
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closed ??= writeRecording(file, {
+      version: 1,
+      exchanges: exchanges.map(({ request, failure, response }) => ({
+        request: request(),
+        ...(failure !== undefined && { failure }),
+        ...(response !== undefined && { response: { ...response, chunks: response.chunks.map((chunk) => withoutSecrets(chunk, redact)) } }),
+      })),
+    });
+    return closed;
+  };
+  // JSON, so that people read the recording and the differences.
+  return { connection: Object.freeze({ ...connection, fetch, encoding: "json" as const }), close, [Symbol.asyncDispose]: close };
+}
+
+function toHeaders(headers: Headers): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => !LEFT_OUT_HEADERS.includes(name)));
+}
+
+/** The same body, watched. */
+function observeBody(
+  body: ReadableStream<Uint8Array> | null,
+  onChunk: (chunk: Uint8Array) => void,
+  onEnd: (ending: RecordedEnding) => void,
+): ReadableStream<Uint8Array> | null {
+  if (body === null) {
+    onEnd("complete");
+    return null;
+  }
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        try {
+          const { done, value } = await reader.read();
+          if (done) {
+            onEnd("complete");
+            controller.close();
+          } else {
+            onChunk(value);
+            controller.enqueue(value);
+          }
+        } catch (error) {
+          onEnd("failed");
+          controller.error(error);
+        }
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function toChunk(bytes: Uint8Array): Pick<RecordedChunk, "text" | "base64"> {
+  try {
+    return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
+  } catch {
+    return { base64: Buffer.from(bytes).toString("base64") };
+  }
+}
+
+/** A chunk of a Connect stream has the length of its messages before them, so there nothing is replaced; tokens are in plain JSON answers. */
+function withoutSecrets(chunk: RecordedChunk, redact: (text: string) => string): RecordedChunk {
+  if (chunk.text === undefined || chunk.text.includes("\0")) return chunk;
+  return { ...chunk, text: redact(chunk.text.replace(TOKEN, '"$1"$2"recorded"')) };
+}
