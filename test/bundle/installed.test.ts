@@ -28,9 +28,9 @@ function run(args: readonly string[]): string {
 
 describe("the packed package", () => {
   it("BUN-08: has only what is meant to be in it", () => {
-    expect(project.files.filter((file) => !/^(dist|openapi|proto)\/.+\.(m?js|cjs|d\.ts|d\.cts|ya?ml|proto|md)$/.test(file)).sort()).toEqual(
-      ["LICENSE", "README.md", "package.json"],
-    );
+    expect(
+      project.files.filter((file) => !/^(dist|openapi|proto)\/.+\.(m?js|cjs|d\.ts|d\.cts|ya?ml|proto|md|py)$/.test(file)).sort(),
+    ).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "SKILL.md", "package.json"]);
   });
 
   it("BUN-08: works from another directory without a warning", async () => {
