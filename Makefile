@@ -57,8 +57,8 @@ conformance: setup ## Drive the platform with clients that are not ours
 bench: setup ## Measure; table on the terminal, JSON in bench/results/latest.json
 	@$(AS_ROOT) node --import ./scripts/resolve-ts.mjs bench/run.ts
 
-clean: ## Remove what was built, installed and measured here
-	rm -rf dist node_modules .toolchain
+clean: ## Remove what was built and installed here
+	rm -rf dist node_modules .toolchain test/conformance/*/{node_modules,.venv,gen,.bin}
 
 $(INSTALLED): package.json package-lock.json
 	$(RUN) npm ci --ignore-scripts

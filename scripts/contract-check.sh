@@ -44,4 +44,4 @@ else
 fi
 
 # common.yaml is linted as a part of those that refer to it.
-redocly lint --format=stylish openapi/{lifecycle,envd,terminals,code-interpreter,server,fc-control,fc-mounts}.yaml
+redocly lint --format=stylish openapi/{lifecycle,envd,terminals,code-interpreter,server,volume-content,fc-control,fc-mounts}.yaml

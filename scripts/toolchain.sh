@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Print the directory of a Node that is new enough, installing node@24 from npm into .toolchain/ when the machine's own is older than 24.
+# Print the directory of a Node that is new enough, installing Node 24 from npm into .toolchain/ when the machine's own is older than 24.
 # Usage: PATH="$(scripts/toolchain.sh):$PATH"
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -25,5 +25,4 @@ if [ ! -x "$bin/node" ]; then
   npm install --prefix "$root/.toolchain" --no-save --no-package-lock --no-audit --no-fund "$package@24" >&2
 fi
 [ "$(major "$bin/node")" -ge 24 ] || { echo "the npm package $package brought no working Node 24" >&2; exit 1; }
-# npm comes with the machine; a launcher beside node makes it run on the new one.
 echo "$bin"

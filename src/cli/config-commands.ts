@@ -22,7 +22,7 @@ export function addConfigCommands(program: Command, { setExitCode, notices }: Pr
   config
     .command("set")
     .description("write one setting into the file")
-    .argument("<name>", "api_key, domain, api_url, sandbox_url, volume_url, platform, proxy or encoding")
+    .argument("<name>", "api_key, domain, region, api_url, sandbox_url, volume_url, platform, proxy or encoding")
     .argument("[value]", "the first line of stdin when left out, which keeps a key out of the shell's history")
     .action(async (name, value) => setExitCode(await (await import("./commands/config.js")).runConfigSet(name, value)));
 

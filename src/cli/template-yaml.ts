@@ -20,7 +20,7 @@ export interface TemplateYaml {
 
 export const TEMPLATE_FILE = "template.yaml";
 
-/** Fields that this command reads, and those that describe the template for people and catalogues. */
+/** Fields that are read, and those that describe the template for people and catalogues. */
 const READ = [
   "name",
   "tags",
@@ -35,7 +35,7 @@ const READ = [
   "generation",
 ];
 const DESCRIPTIVE = ["version", "description", "author", "license", "ports", "capabilities"];
-/** They were build instructions once; the Dockerfile is the only source of those now. */
+/** Build instructions, whose only source is the Dockerfile. */
 const MOVED = ["base", "system_packages", "python_packages", "node_packages", "commands", "copy_files"];
 
 /**
@@ -55,7 +55,7 @@ export function readTemplateYaml(file: string): TemplateYaml | undefined {
     throw new InvalidArgumentError(`${file}: ${what}`);
   };
   for (const field of Object.keys(fields)) {
-    if (MOVED.includes(field)) refuse(`${field} is not read any more; write it as instructions of the Dockerfile`);
+    if (MOVED.includes(field)) refuse(`${field} is not read; write it as instructions of the Dockerfile`);
     if (!READ.includes(field) && !DESCRIPTIVE.includes(field)) refuse(`unknown field ${field}`);
   }
   const text = (name: string): string | undefined => {

@@ -1,5 +1,6 @@
 import type { components } from "../../gen/openapi/lifecycle.js";
 import { ConnectionError, ProtocolError } from "../errors/error-classes.js";
+import { pause } from "../shared/pause.js";
 import type { RequestOptions } from "../transport/config.js";
 import type { RestClient } from "../transport/rest.js";
 import { readServerSentEvents } from "../transport/server-sent-events.js";
@@ -91,7 +92,7 @@ async function* follow(rest: RestClient, query: EventQuery, options: RequestOpti
       // Without a first event there is no place to go on from, and something may have happened meanwhile.
       if (!(error instanceof ConnectionError) || lastId === undefined || failures >= MAX_FAILURES) throw error;
     }
-    await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS * 2 ** failures));
+    await pause(RETRY_PAUSE_MS * 2 ** failures, options.signal);
   }
 }
 

@@ -57,8 +57,11 @@ export async function startOwnPlatform(options: OwnPlatformOptions): Promise<Own
     let stopped: Promise<void> | undefined;
     const stop = async (): Promise<void> => {
       // Sandboxes outlive their platform, so they are ended first.
-      if (isAlive(child)) await killAll(platform);
-      await end();
+      try {
+        if (isAlive(child)) await killAll(platform);
+      } finally {
+        await end();
+      }
     };
     return {
       platform,

@@ -18,12 +18,16 @@ describeCode("contexts", (suite) => {
     await Promise.all(contexts.map((context) => code.removeContext(context)));
   });
 
-  it("COD-03: executions of one context run in the order of their calls, those of two at the same time", async () => {
+  it("COD-03: executions of one context run one after the other, those of two at the same time", async () => {
     const { code } = suite.sandbox;
     const [one, two] = await Promise.all([code.createContext(), code.createContext()]);
-    await code.run("seen = []", { context: one });
-    await Promise.all([0, 1, 2, 3, 4].map((index) => code.run(`seen.append(${index})`, { context: one })));
-    expect((await code.run("seen", { context: one })).results[0]?.json).toEqual([0, 1, 2, 3, 4]);
+    await code.run("import time\nseen = []", { context: one });
+    // Requests on connections of their own arrive in any order; none begins before another is done.
+    const step = (index: number) => `seen.append(${index}); time.sleep(0.01); seen.append(${index})`;
+    await Promise.all([0, 1, 2, 3, 4].map((index) => code.run(step(index), { context: one })));
+    const seen = (await code.run("seen", { context: one })).results[0]?.json as readonly number[]; // what `step` makes
+    expect([...seen].sort()).toEqual([0, 0, 1, 1, 2, 2, 3, 3, 4, 4]);
+    for (let at = 0; at < seen.length; at += 2) expect(seen[at]).toBe(seen[at + 1]);
     // Each waits for what only the other one does.
     const meet = (mine: string, other: string) =>
       `import os, time\nopen('/tmp/${mine}', 'w')\nwhile not os.path.exists('/tmp/${other}'): time.sleep(0.01)`;

@@ -157,4 +157,24 @@ describeOnPlatform("recordTo and replayFrom", (platform) => {
       name: "FailedPreconditionError",
     });
   });
+
+  it("replaces a token that lies across two pieces of an answer", async () => {
+    const file = path.join(directory, "pieces.json");
+    const fetch = async () => {
+      const pieces = ['{"envdAccessToken":"se', 'cret","a":1}'].map((piece) => new TextEncoder().encode(piece));
+      const body = new ReadableStream({
+        pull: (controller) => {
+          const piece = pieces.shift();
+          if (piece === undefined) controller.close();
+          else controller.enqueue(piece);
+        },
+      });
+      return new Response(body, { headers: { "content-type": "application/json" } });
+    };
+    await using recording = await recordTo(file, { connection: { apiUrl: "http://platform.example", apiKey: "key", fetch } });
+    const answer = await recording.connection.fetch?.("http://platform.example/sandboxes");
+    expect(await answer?.text()).toContain("secret");
+    await recording.close();
+    expect(await readFile(file, "utf8")).not.toMatch(/"se|cret/);
+  });
 });

@@ -8,7 +8,7 @@ import { EXIT, type ExitCode } from "../exit-code.js";
 import type { Notices } from "../notices.js";
 import { writeJson, writeOut, writeTable } from "../output.js";
 
-const NAMES = ["api_key", "domain", "api_url", "sandbox_url", "volume_url", "platform", "proxy", "encoding"];
+const NAMES = ["api_key", "domain", "region", "api_url", "sandbox_url", "volume_url", "platform", "proxy", "encoding"];
 /** Settings with a credential in them: the key, and the password that a proxy may need. */
 const HIDDEN = ["api_key", "proxy"];
 

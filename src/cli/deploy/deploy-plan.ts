@@ -63,6 +63,9 @@ export function toDeployPlan(name: string | undefined, options: DeployOptions): 
   if (template === undefined) throw new InvalidArgumentError(`give a name, or write one into ${path.join(context, TEMPLATE_FILE)}`);
   const dockerfile = path.join(context, options.dockerfile ?? yaml?.dockerfile ?? "Dockerfile");
   if (!existsSync(dockerfile)) throw new NotFoundError(`${dockerfile} does not exist; abx template init writes one`);
+  if (Object.keys(yaml?.customCommands ?? {}).length > 0) {
+    throw new InvalidArgumentError(`${TEMPLATE_FILE}: custom_commands are for abx template build; an image brings its commands itself`);
+  }
   const image = toImage(template, options, yaml);
   const username = options.acrUsername ?? process.env.ACR_USERNAME;
   const password = process.env.ACR_PASSWORD;

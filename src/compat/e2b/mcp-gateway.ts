@@ -22,7 +22,7 @@ export async function startMcpGateway(sandbox: Sandbox, servers: McpServer): Pro
     });
     return token;
   } catch (cause) {
-    await sandbox.kill();
+    await sandbox.kill().catch(() => undefined);
     const detail = cause instanceof Error ? cause.message : String(cause);
     throw new SandboxError("failed_precondition", `Failed to start MCP gateway: ${detail}`, { operation: "sandbox.create", cause });
   }

@@ -56,7 +56,7 @@ export class ContainerEngine {
 
   /** True when the image is on this machine. */
   async has(image: string): Promise<boolean> {
-    return this.#call(["inspect", ...(this.name === "docker" ? ["--type", "image"] : ["--type", "image"]), image]).then(
+    return this.#call(["inspect", "--type", "image", image]).then(
       () => true,
       () => false,
     );

@@ -34,8 +34,9 @@ interface Running {
   hasError: boolean;
 }
 
-/** Times at which an execution that shall end is interrupted again, in milliseconds; at the last one its kernel is ended. */
+/** Times at which an execution that shall end is interrupted, in milliseconds. */
 const INTERRUPTS_MS = [0, 500, 1_500];
+/** When a kernel whose execution did not end is ended itself; a busy machine needs seconds to stop a cell. */
 const GIVE_UP_MS = 10_000;
 
 const ERROR_HEAD = Buffer.from('{"type":"error"');

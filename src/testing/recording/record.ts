@@ -65,7 +65,7 @@ export async function recordTo(file: string, options: RecordOptions = {}): Promi
       exchanges: exchanges.map(({ request, failure, response }) => ({
         request: request(),
         ...(failure !== undefined && { failure }),
-        ...(response !== undefined && { response: { ...response, chunks: response.chunks.map((chunk) => withoutSecrets(chunk, redact)) } }),
+        ...(response !== undefined && { response: { ...response, chunks: withoutSecrets(response, redact) } }),
       })),
     });
     return closed;
@@ -121,7 +121,17 @@ function toChunk(bytes: Uint8Array): Pick<RecordedChunk, "text" | "base64"> {
 }
 
 /** A chunk of a Connect stream has the length of its messages before them, so there nothing is replaced; tokens are in plain JSON answers. */
-function withoutSecrets(chunk: RecordedChunk, redact: (text: string) => string): RecordedChunk {
-  if (chunk.text === undefined || chunk.text.includes("\0")) return chunk;
-  return { ...chunk, text: redact(chunk.text.replace(TOKEN, '"$1"$2"recorded"')) };
+function withoutSecrets(response: NonNullable<OpenExchange["response"]>, redact: (text: string) => string): RecordedChunk[] {
+  return wholeChunks(response).map((chunk) => {
+    if (chunk.text === undefined || chunk.text.includes("\0")) return chunk;
+    return { ...chunk, text: redact(chunk.text.replace(TOKEN, '"$1"$2"recorded"')) };
+  });
+}
+
+/** A JSON answer says nothing before its end, so it is one chunk: what has to be replaced may lie across two. */
+function wholeChunks({ headers, chunks }: NonNullable<OpenExchange["response"]>): readonly RecordedChunk[] {
+  const last = chunks.at(-1);
+  if (last === undefined || !headers["content-type"]?.startsWith("application/json")) return chunks;
+  const bytes = chunks.map(({ text, base64 = "" }) => (text === undefined ? Buffer.from(base64, "base64") : Buffer.from(text)));
+  return [{ afterRequests: last.afterRequests, ...toChunk(Buffer.concat(bytes)) }];
 }
