@@ -1,9 +1,8 @@
 import { type Command, Option } from "commander";
-import { parseWholeNumber } from "./option-parsers.js";
+import { collectText, parseWholeNumber } from "./option-parsers.js";
 import type { ProgramContext } from "./program.js";
 
 const USER = ["-u, --user <name>", "user inside the sandbox: relative paths begin at this user's home"] as const;
-const collect = (value: string, all: string[] = []): string[] => [...all, value];
 
 /** `abx cp` and the commands below `abx files`. */
 export function addFileCommands(program: Command, context: ProgramContext): void {
@@ -14,7 +13,7 @@ export function addFileCommands(program: Command, context: ProgramContext): void
     .argument("<source>", "what to copy; <directory>/. means what is in it")
     .argument("<target>", "where to; an existing directory, or a path that ends in /, gets it under its own name")
     .option(...USER)
-    .option("--ignore <pattern>", "leave out what matches, in the form of .gitignore; directories only, repeatable", collect)
+    .option("--ignore <pattern>", "leave out what matches, in the form of .gitignore; directories only, repeatable", collectText)
     .addOption(
       new Option("--outside-links <what>", "links of a copied directory that lead out of it")
         .choices(["refuse", "skip", "keep"])

@@ -1,8 +1,6 @@
 import { type Command, Option } from "commander";
-import { parsePort, parseWholeNumber } from "./option-parsers.js";
+import { collectText, parsePort, parseWholeNumber } from "./option-parsers.js";
 import type { ProgramContext } from "./program.js";
-
-const collect = (value: string, all: string[] = []): string[] => [...all, value];
 
 /** `abx mcp` and `abx mcp install`. */
 export function addMcpCommands(program: Command, context: ProgramContext): void {
@@ -12,7 +10,7 @@ export function addMcpCommands(program: Command, context: ProgramContext): void 
     .addOption(new Option("--transport <kind>", "how clients connect").choices(["stdio", "http"]).default("stdio"))
     .option("--host <address>", "http: address to listen on; one that others reach needs AGENT_SANDBOX_MCP_TOKEN", "127.0.0.1")
     .option("--port <port>", "http: TCP port; 0 lets the system choose", parsePort, 8931)
-    .option("--allow-origin <origin>", "http: pages of this origin may connect; repeatable", collect)
+    .option("--allow-origin <origin>", "http: pages of this origin may connect; repeatable", collectText)
     .option("--max-sessions <count>", "http: sessions at a time", parseWholeNumber, 100)
     .option("--idle-timeout <seconds>", "http: end a session that asked for nothing for so long", parseWholeNumber, 3_600)
     .option("--template <id>", "template of the sandboxes", "base")

@@ -20,3 +20,8 @@ export function collectPair(text: string, previous: Readonly<Record<string, stri
   if (split < 1) throw new OptionError("It must look like KEY=VALUE.");
   return { ...previous, [text.slice(0, split)]: text.slice(split + 1) };
 }
+
+/** Collects the values of an option that may be repeated. */
+export function collectText(text: string, previous: readonly string[] = []): string[] {
+  return [...previous, text];
+}

@@ -5,7 +5,7 @@ import { addConfigCommands } from "./config-commands.js";
 import { addFileCommands } from "./file-commands.js";
 import { addMcpCommands } from "./mcp-commands.js";
 import type { Notices } from "./notices.js";
-import { collectPair, parsePort, parseWholeNumber } from "./option-parsers.js";
+import { collectPair, collectText, parsePort, parseWholeNumber } from "./option-parsers.js";
 import { addProcessCommands } from "./process-commands.js";
 import { addStateCommands } from "./state-commands.js";
 import { addTemplateCommands } from "./template-commands.js";
@@ -81,7 +81,7 @@ export function buildProgram(context: ProgramContext): Command {
     .command("list")
     .alias("ls")
     .description("list sandboxes, newest first")
-    .option("--state <state>", "running or paused; repeatable", (value: string, all: string[] = []) => [...all, value])
+    .option("--state <state>", "running or paused; repeatable", collectText)
     .option("-m, --metadata <KEY=VALUE>", "only those with this label; repeatable", collectPair)
     .option("--json", "print a JSON array")
     .action(async (options) => setExitCode(await (await import("./commands/list.js")).runListCommand(options, notices)));

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { addDeployCommand } from "./deploy-command.js";
-import { collectPair, parseWholeNumber } from "./option-parsers.js";
+import { collectPair, collectText, parseWholeNumber } from "./option-parsers.js";
 import type { ProgramContext } from "./program.js";
 
 /** The commands below `abx template`. */
@@ -27,7 +27,7 @@ export function addTemplateCommands(program: Command, { setExitCode, notices }: 
     .option("--ready-cmd <command>", "ends with 0 once the command is ready")
     .option("--cpu-count <count>", "CPUs of its sandboxes", parseWholeNumber)
     .option("--memory-mb <MiB>", "memory of its sandboxes", parseWholeNumber)
-    .option("--tag <tag>", "tag of the build; repeatable", (value: string, all: string[] = []) => [...all, value])
+    .option("--tag <tag>", "tag of the build; repeatable", collectText)
     .option("--build-arg <NAME=VALUE>", "value of an ARG; repeatable", collectPair)
     .option("--no-cache", "do every step anew")
     .option("--json", "print the build as JSON")

@@ -1,6 +1,7 @@
 import { Agent } from "node:http";
 import type { OnReadOpts, Socket } from "node:net";
 import { ConnectionError } from "../errors/error-classes.js";
+import { connectBy } from "./connect-by.js";
 import type { Instance } from "./drivers/driver.js";
 import { BulkConnection } from "./edge/bulk-connection.js";
 import { openBulkPort } from "./edge/bulk-port.js";
@@ -87,13 +88,6 @@ export class SandboxLink {
 
 function createDaemonAgent(connect: () => Promise<Socket>): Agent {
   const agent = new Agent({ keepAlive: true, maxFreeSockets: MAX_IDLE_CONNECTIONS, scheduling: "lifo" });
-  agent.createConnection = (_options, onCreated) => {
-    connect().then(
-      (socket) => onCreated?.(null, socket),
-      // The type asks for a stream beside the error; Node does not look at it.
-      (error: Error) => onCreated?.(error, undefined as unknown as Socket),
-    );
-    return undefined;
-  };
+  connectBy(agent, connect);
   return agent;
 }

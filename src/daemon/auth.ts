@@ -1,12 +1,6 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { AuthenticationError } from "../errors/error-classes.js";
-
-/** Compare secrets in a time that depends on neither content nor length. */
-export function isSameSecret(left: string, right: string): boolean {
-  const digest = (text: string) => createHash("sha256").update(text, "utf8").digest();
-  return timingSafeEqual(digest(left), digest(right));
-}
+import { isSameSecret } from "../shared/same-secret-node.js";
 
 /** The token that a request presents. A header sent twice arrives joined, so it matches nothing. */
 export function presentedToken(req: IncomingMessage): string | undefined {

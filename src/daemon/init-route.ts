@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AuthenticationError, InvalidArgumentError } from "../errors/error-classes.js";
 import { assertEnvironment } from "../shared/environment-check.js";
-import { isSameSecret, presentedToken } from "./auth.js";
+import { isSameSecret } from "../shared/same-secret-node.js";
+import { presentedToken } from "./auth.js";
 import { type DaemonState, ENVD_VERSION, type InitRequest } from "./daemon-state.js";
 import type { EgressSetup } from "./egress/egress.js";
 import { readJsonObject } from "./json-body.js";

@@ -6,6 +6,7 @@ import type { RestAnswer, RestCallOptions, RestClient } from "../transport/rest.
 import type { HostMount, SandboxIsolation } from "./isolation-types.js";
 import type { ConnectSpec, NewSandboxSpec, Page, SandboxAccess, SandboxInfo, SandboxPolicy, SandboxQuery } from "./lifecycle-types.js";
 import { toNetwork, toNetworkWire } from "./network-client.js";
+import { onSandbox } from "./on-sandbox.js";
 import type { RouteMemory } from "./route-memory.js";
 
 type Schemas = components["schemas"];
@@ -95,7 +96,7 @@ export function createLifecycleClient(rest: RestClient, { routes, baseUrl, keeps
       return toAccess(answer, call.operation);
     },
     async connect(sandboxId, { timeoutMs, wantsMemory }, options) {
-      const call = { ...onSandbox("sandbox.connect", sandboxId, options), isIdempotent: true };
+      const call = onSandbox("sandbox.connect", sandboxId, options);
       const timeout = toSeconds(timeoutMs);
       const params = { path: { sandboxID: sandboxId } };
       const body = { ...(timeout !== undefined && { timeout }), ...(wantsMemory !== undefined && { memory: wantsMemory }) };
@@ -135,7 +136,7 @@ export function createLifecycleClient(rest: RestClient, { routes, baseUrl, keeps
       return { items: data.map(toInfo), nextToken: response.headers.get("x-next-token") || undefined };
     },
     async getInfo(sandboxId, options) {
-      const call = { ...onSandbox("sandbox.getInfo", sandboxId, options), isIdempotent: true };
+      const call = onSandbox("sandbox.getInfo", sandboxId, options);
       const { data } = await rest.call(call, (client, init) =>
         client.GET("/sandboxes/{sandboxID}", { ...init, params: { path: { sandboxID: sandboxId } } }),
       );
@@ -143,7 +144,7 @@ export function createLifecycleClient(rest: RestClient, { routes, baseUrl, keeps
       return toInfo(data);
     },
     async getIsolation(sandboxId, options) {
-      const call = { ...onSandbox("sandbox.getIsolation", sandboxId, options), isIdempotent: true };
+      const call = onSandbox("sandbox.getIsolation", sandboxId, options);
       const { data } = await rest.call(call, (client, init) =>
         client.GET("/sandboxes/{sandboxID}/isolation", { ...init, params: { path: { sandboxID: sandboxId } } }),
       );
@@ -151,7 +152,7 @@ export function createLifecycleClient(rest: RestClient, { routes, baseUrl, keeps
       return data;
     },
     async kill(sandboxId, options) {
-      const call = { ...onSandbox("sandbox.kill", sandboxId, options), isIdempotent: true };
+      const call = onSandbox("sandbox.kill", sandboxId, options);
       try {
         await rest.call(call, (client, init) =>
           client.DELETE("/sandboxes/{sandboxID}", { ...init, params: { path: { sandboxID: sandboxId } } }),
@@ -163,7 +164,7 @@ export function createLifecycleClient(rest: RestClient, { routes, baseUrl, keeps
       }
     },
     async setTimeout(sandboxId, timeoutMs, options) {
-      const call = { ...onSandbox("sandbox.setTimeout", sandboxId, options), isIdempotent: true };
+      const call = onSandbox("sandbox.setTimeout", sandboxId, options);
       await rest.call(call, (client, init) =>
         client.POST("/sandboxes/{sandboxID}/timeout", {
           ...init,
@@ -173,10 +174,6 @@ export function createLifecycleClient(rest: RestClient, { routes, baseUrl, keeps
       );
     },
   };
-}
-
-function onSandbox(operation: string, sandboxId: string, options: RequestOptions) {
-  return { ...options, operation, sandboxId, notFound: "sandbox_not_found" } as const;
 }
 
 function toWireMount({ hostPath, path, readOnly }: HostMount): Schemas["HostMount"] {

@@ -1,11 +1,12 @@
 import { ConnectionError, InvalidArgumentError, ProtocolError, TimeoutError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import type { CommandArgument } from "../shared/command-arguments.js";
+import { concatBytes } from "../shared/concat-bytes.js";
 import { startLongTimer } from "../shared/long-timer.js";
 import { deriveServerToken } from "../shared/server-token.js";
 import type { RequestOptions } from "../transport/config.js";
 import { Deadline } from "../transport/deadline.js";
-import { concatBytes, type HttpClient, type HttpResponse, readErrorText } from "../transport/http.js";
+import { type HttpClient, type HttpResponse, readErrorText } from "../transport/http.js";
 import { NO_STATUSES, sendWithRetry } from "../transport/retry.js";
 import { readServerSentEvents } from "../transport/server-sent-events.js";
 import { toSandboxGoneError } from "../transport/wire-errors.js";

@@ -1,5 +1,5 @@
 import { ProtocolError } from "../errors/error-classes.js";
-import { concatBytes } from "../transport/http.js";
+import { concatBytes } from "../shared/concat-bytes.js";
 
 const LINE_END = 0x0a;
 

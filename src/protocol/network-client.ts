@@ -1,6 +1,7 @@
 import type { components } from "../../gen/openapi/lifecycle.js";
 import type { RequestOptions } from "../transport/config.js";
 import type { RestClient } from "../transport/rest.js";
+import { onSandbox } from "./on-sandbox.js";
 
 type Schemas = components["schemas"];
 
@@ -127,8 +128,4 @@ function toProxyWire({ address, username, password }: EgressProxy): NonNullable<
 function toRuleWire({ transform }: NetworkRule) {
   const headers = transform?.headers;
   return headers === undefined ? {} : { transform: { headers: { ...headers } } };
-}
-
-function onSandbox(operation: string, sandboxId: string, options: RequestOptions) {
-  return { ...options, operation, sandboxId, notFound: "sandbox_not_found", isIdempotent: true } as const;
 }

@@ -4,6 +4,7 @@ import { pause } from "../shared/pause.js";
 import type { RequestOptions } from "../transport/config.js";
 import type { RestClient } from "../transport/rest.js";
 import { readServerSentEvents } from "../transport/server-sent-events.js";
+import { onSandbox } from "./on-sandbox.js";
 import type { SandboxEvent, SandboxEventType, SandboxLogEntry, SandboxLogQuery, SandboxMetrics } from "./state-types.js";
 
 type Schemas = components["schemas"];
@@ -113,8 +114,4 @@ function toMetrics(wire: Schemas["SandboxMetric"]): SandboxMetrics {
 function toList<T>(operation: string, data: readonly T[] | undefined): readonly T[] {
   if (!Array.isArray(data)) throw new ProtocolError(`${operation}: the answer is not a list`, { operation });
   return data;
-}
-
-function onSandbox(operation: string, sandboxId: string, options: RequestOptions) {
-  return { ...options, operation, sandboxId, notFound: "sandbox_not_found", isIdempotent: true } as const;
 }

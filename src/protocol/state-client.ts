@@ -8,6 +8,7 @@ import type { RequestOptions } from "../transport/config.js";
 import type { RestClient } from "../transport/rest.js";
 import { toAccess } from "./lifecycle-client.js";
 import type { Page, SandboxAccess } from "./lifecycle-types.js";
+import { onSandbox } from "./on-sandbox.js";
 import type { SnapshotInfo } from "./state-types.js";
 
 type Schemas = components["schemas"];
@@ -46,7 +47,7 @@ export interface StateClient {
 export function createStateClient(rest: RestClient): StateClient {
   return {
     async pause(sandboxId, keepMemory, options) {
-      const call = onSandbox("sandbox.pause", sandboxId, options, true);
+      const call = onSandbox("sandbox.pause", sandboxId, options);
       const body = keepMemory === undefined ? {} : { memory: keepMemory };
       return unless("failed_precondition", async () => {
         await rest.call(call, (client, init) => client.POST("/sandboxes/{sandboxID}/pause", { ...init, params: toPath(sandboxId), body }));
@@ -119,8 +120,4 @@ function toSnapshot({ snapshotID, names }: Schemas["SnapshotInfo"]): SnapshotInf
 
 function toPath(sandboxId: string) {
   return { path: { sandboxID: sandboxId } };
-}
-
-function onSandbox(operation: string, sandboxId: string, options: RequestOptions, isIdempotent: boolean) {
-  return { ...options, operation, sandboxId, notFound: "sandbox_not_found", isIdempotent } as const;
 }

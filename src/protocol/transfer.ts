@@ -1,10 +1,10 @@
 import { ProtocolError, TimeoutError, UnimplementedError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import { fromReadableStream, toReadableStream } from "../shared/byte-stream.js";
+import { concatBytes } from "../shared/concat-bytes.js";
 import { isBytes } from "../shared/is-bytes.js";
 import type { RequestOptions } from "../transport/config.js";
 import type { DaemonAnswer, DaemonHttp } from "../transport/daemon-http.js";
-import { concatBytes } from "../transport/http.js";
 import { assertContentRange, type ByteRange, sliceBody, toRangeHeader } from "./byte-range.js";
 import { DAEMON_FEATURES, isVersionAtLeast } from "./daemon-version.js";
 import type { FileBody } from "./file-data.js";

@@ -1,3 +1,4 @@
+import { concatBytes } from "../shared/concat-bytes.js";
 /** What is kept of one stream of output for the result of a command. */
 export interface OutputCapture {
   /** @param text what the bytes completed, where somebody decoded the stream already */
@@ -77,10 +78,10 @@ class HeadAndTail implements OutputCapture {
 
   get text(): string {
     const omittedBytes = this.omittedBytes;
-    const head = concat(this.#head, this.#headBytes);
-    const tail = concat(this.#tail, this.#tailBytes);
+    const head = concatBytes(this.#head, this.#headBytes);
+    const tail = concatBytes(this.#tail, this.#tailBytes);
     const decode = (bytes: Uint8Array) => createOutputDecoder().decode(bytes);
-    if (omittedBytes === 0) return decode(concat([head, tail], head.length + tail.length));
+    if (omittedBytes === 0) return decode(concatBytes([head, tail], head.length + tail.length));
     if (head.length + tail.length === 0) return "";
     return `${decode(withoutPartialEnd(head))}\n[... ${omittedBytes} bytes left out ...]\n${decode(withoutPartialStart(tail))}`;
   }
@@ -88,19 +89,9 @@ class HeadAndTail implements OutputCapture {
   #trimTail(): void {
     const excess = this.#tailBytes - this.#tailLimit;
     if (excess <= 0) return;
-    this.#tail = [concat(this.#tail, this.#tailBytes).slice(excess)];
+    this.#tail = [concatBytes(this.#tail, this.#tailBytes).slice(excess)];
     this.#tailBytes = this.#tailLimit;
   }
-}
-
-function concat(parts: readonly Uint8Array[], sizeBytes: number): Uint8Array {
-  const all = new Uint8Array(sizeBytes);
-  let offset = 0;
-  for (const part of parts) {
-    all.set(part, offset);
-    offset += part.length;
-  }
-  return all;
 }
 
 /** Cut a character that the end of the bytes splits (UTF-8: continuation bytes are 10xxxxxx). */

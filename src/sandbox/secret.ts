@@ -1,7 +1,8 @@
 import { InvalidArgumentError, NotFoundError } from "../errors/error-classes.js";
 import type { SecretInfo } from "../protocol/secret-client.js";
-import type { ConnectionOptions, RequestOptions } from "../transport/config.js";
+import type { ConnectionOptions } from "../transport/config.js";
 import { openSecrets } from "./open-sandbox.js";
+import { pickRequest } from "./options.js";
 import { Paginator } from "./paginator.js";
 
 /** How a secret is stored. */
@@ -76,8 +77,4 @@ function checkName(name: string): void {
   if (!/^[A-Za-z0-9_-]{1,128}$/.test(name)) {
     throw new InvalidArgumentError(`the name of a secret has 1 to 128 letters, digits, "_" and "-", got ${JSON.stringify(name)}`);
   }
-}
-
-function pickRequest({ signal, requestTimeoutMs }: RequestOptions): RequestOptions {
-  return { signal, requestTimeoutMs };
 }

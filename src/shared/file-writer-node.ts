@@ -1,4 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
+import { reclaimBuffers } from "./reclaim-buffers-node.js";
 
 /** Bytes that are gathered before they go to the kernel in one call. */
 const BATCH_BYTES = 1024 * 1024;
@@ -8,15 +9,12 @@ const BATCH_BUFFERS = 512;
 /** Writes chunks to a file in large batches, one batch on its way while the next one gathers; holds at most two batches. */
 export class FileWriter {
   readonly #file: FileHandle;
-  readonly #onFlush: (bytes: number) => void;
   #batch: Uint8Array[] = [];
   #batchBytes = 0;
   #writing: Promise<void> = Promise.resolve();
 
-  /** `onFlush` is told how many bytes each batch holds when it is on its way. */
-  constructor(file: FileHandle, onFlush: (bytes: number) => void) {
+  constructor(file: FileHandle) {
     this.#file = file;
-    this.#onFlush = onFlush;
   }
 
   /** Resolves when the next chunk may come; throws the system error of an earlier batch. */
@@ -43,7 +41,7 @@ export class FileWriter {
     this.#batch = [];
     this.#batchBytes = 0;
     await this.#writing;
-    this.#onFlush(bytes);
+    reclaimBuffers(bytes);
     this.#writing = writeAll(this.#file, batch);
     // Seen at the next flush or finish.
     this.#writing.catch(() => {});

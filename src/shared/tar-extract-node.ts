@@ -24,6 +24,7 @@ import { join } from "node:path";
 import { AlreadyExistsError, InvalidArgumentError } from "../errors/error-classes.js";
 import { ArchivePath, isInsideLink } from "./archive-path.js";
 import { FileWriter } from "./file-writer-node.js";
+import { reclaimBuffers } from "./reclaim-buffers-node.js";
 import type { TarEntry } from "./tar-header.js";
 import { readTar, type TarMember } from "./tar-reader.js";
 
@@ -38,8 +39,6 @@ export interface ExtractOptions {
   readonly owner?: { readonly uid: number; readonly gid: number } | undefined;
   /** Called after each entry, and after each piece of a large file. */
   readonly onProgress?: ((path: string, bytes: number, isComplete: boolean) => void) | undefined;
-  /** Told how many bytes went to the disk. */
-  readonly onFlush?: ((bytes: number) => void) | undefined;
   /** Name under which the new content of an existing file grows, beside the file. */
   readonly stagedPath: (path: string) => string;
 }
@@ -197,14 +196,14 @@ class Extractor {
     } finally {
       closeSync(fd);
     }
-    this.#options.onFlush?.(entry.sizeBytes);
+    reclaimBuffers(entry.sizeBytes);
     if (entry.sizeBytes > 0) this.#options.onProgress?.(path.text, entry.sizeBytes, true);
   }
 
   async #writeLarge(free: string, entry: TarEntry, path: ArchivePath, body: AsyncIterable<Uint8Array>): Promise<void> {
-    const { onProgress, onFlush = () => {} } = this.#options;
+    const { onProgress } = this.#options;
     const file = await open(free, NEW_FILE, 0o600);
-    const writer = new FileWriter(file, onFlush);
+    const writer = new FileWriter(file);
     try {
       let left = entry.sizeBytes;
       for await (const chunk of body) {

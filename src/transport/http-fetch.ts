@@ -1,8 +1,9 @@
 import { ConnectionError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import { fromReadableStream, toReadableStream } from "../shared/byte-stream.js";
+import { concatBytes } from "../shared/concat-bytes.js";
 import { isBytes } from "../shared/is-bytes.js";
-import { concatBytes, type HttpBody, type HttpClient, type HttpRequest, type HttpResponse } from "./http.js";
+import type { HttpBody, HttpClient, HttpRequest, HttpResponse } from "./http.js";
 
 /**
  * An HTTP client over a `fetch` function, which is looked up at each call so that a replaced one counts.

@@ -1,8 +1,9 @@
 import type * as http from "node:http";
 import { ConnectionError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
+import { concatBytes } from "../shared/concat-bytes.js";
 import { reclaimBuffers } from "../shared/reclaim-buffers-node.js";
-import { concatBytes, type HttpBody, type HttpClient, type HttpRequest, type HttpResponse } from "./http.js";
+import type { HttpBody, HttpClient, HttpRequest, HttpResponse } from "./http.js";
 import { createProxyAgents } from "./proxy-agent-node.js";
 
 /** Idle milliseconds after which a kept connection is closed: below the idle limit of the servers we know, so they rarely close first. */

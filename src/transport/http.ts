@@ -1,3 +1,4 @@
+import { concatBytes } from "../shared/concat-bytes.js";
 /**
  * One HTTP exchange, as the layers above see it.
  *
@@ -79,15 +80,4 @@ async function readBeginning(response: HttpResponse): Promise<Uint8Array> {
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
-}
-
-/** Join chunks into one array. */
-export function concatBytes(chunks: readonly Uint8Array[], sizeBytes: number): Uint8Array<ArrayBuffer> {
-  const all = new Uint8Array(sizeBytes);
-  let offset = 0;
-  for (const chunk of chunks) {
-    all.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return all;
 }

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { WebSocket } from "ws";
 import { ConnectionError } from "../errors/error-classes.js";
-import { concatBytes, type HttpResponse } from "./http.js";
+import { concatBytes } from "../shared/concat-bytes.js";
+import type { HttpResponse } from "./http.js";
 import { createProxyAgents } from "./proxy-agent-node.js";
 import { RefusedUpgrade, type WebSocketConnection, type WebSocketOpener, type WebSocketRequest } from "./websocket.js";
 

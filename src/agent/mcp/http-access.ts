@@ -1,7 +1,7 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
+import { isSameSecret } from "../../shared/same-secret-node.js";
 
 /** Who may use the server. */
 export interface McpAccess {
@@ -38,7 +38,7 @@ export function findRefusal(headers: IncomingHttpHeaders, { host, token, allowed
   if (token === undefined) return undefined;
   const given = /^Bearer +(.+)$/i.exec(headers.authorization ?? "")?.[1];
   if (given === undefined) return { status: 401, message: "the token is missing: send it as Authorization: Bearer" };
-  return isSameText(given, token) ? undefined : { status: 401, message: "the token is wrong" };
+  return isSameSecret(given, token) ? undefined : { status: 401, message: "the token is wrong" };
 }
 
 function isLoopback(host: string): boolean {
@@ -50,9 +50,4 @@ function hostNameOf(header: string | undefined): string {
     .replace(/:\d+$/, "")
     .replace(/^\[(.*)\]$/, "$1")
     .toLowerCase();
-}
-
-/** Compare in a time that does not depend on where the texts differ; the digests make the lengths equal. */
-function isSameText(a: string, b: string): boolean {
-  return timingSafeEqual(createHash("sha256").update(a).digest(), createHash("sha256").update(b).digest());
 }

@@ -1,10 +1,8 @@
-import { existsSync } from "node:fs";
-import path from "node:path";
-import { InvalidArgumentError, type LogEntry, NotFoundError, Template } from "../../index.js";
+import { type LogEntry, Template } from "../../index.js";
 import { EXIT, type ExitCode } from "../exit-code.js";
 import type { Notices } from "../notices.js";
 import { writeJson, writeOut } from "../output.js";
-import { readTemplateYaml, TEMPLATE_FILE } from "../template-yaml.js";
+import { openTemplateDirectory } from "../template-directory.js";
 
 export interface TemplateBuildCommandOptions {
   readonly path: string;
@@ -25,12 +23,7 @@ export async function runTemplateBuildCommand(
   options: TemplateBuildCommandOptions,
   notices: Notices,
 ): Promise<ExitCode> {
-  const root = path.resolve(options.path);
-  const yaml = readTemplateYaml(path.join(root, TEMPLATE_FILE));
-  const wanted = name ?? yaml?.name;
-  if (wanted === undefined) throw new InvalidArgumentError(`give a name, or write one into ${path.join(root, TEMPLATE_FILE)}`);
-  const dockerfile = path.join(root, options.dockerfile ?? yaml?.dockerfile ?? "Dockerfile");
-  if (!existsSync(dockerfile)) throw new NotFoundError(`${dockerfile} does not exist; abx template init writes one`);
+  const { root, name: wanted, dockerfile, yaml } = openTemplateDirectory(name, options);
 
   const template = Template({ fileContextPath: root }).fromDockerfile(dockerfile, options.buildArg ? { buildArgs: options.buildArg } : {});
   if (yaml !== undefined) template.setEnvs(yaml.envs);

@@ -1,8 +1,7 @@
-import { existsSync } from "node:fs";
-import path from "node:path";
 import { InvalidArgumentError, NotFoundError } from "../../index.js";
 import { type FcTemplateSpec, readFcSettings } from "../../sandbox/fc/index.js";
-import { readTemplateYaml, TEMPLATE_FILE, type TemplateYaml } from "../template-yaml.js";
+import { openTemplateDirectory } from "../template-directory.js";
+import { TEMPLATE_FILE, type TemplateYaml } from "../template-yaml.js";
 import type { EngineName, ImageBuild } from "./image-engine.js";
 
 /** Options of `abx template deploy`. */
@@ -57,12 +56,7 @@ const REFERENCE = /^[a-z0-9.-]+(:\d+)?\/[a-z0-9._/-]+:[\w][\w.-]{0,127}$/;
  * @throws {@link InvalidArgumentError} something is missing or malformed; {@link NotFoundError} there is no Dockerfile.
  */
 export function toDeployPlan(name: string | undefined, options: DeployOptions): DeployPlan {
-  const context = path.resolve(options.path);
-  const yaml = readTemplateYaml(path.join(context, TEMPLATE_FILE));
-  const template = name ?? yaml?.name;
-  if (template === undefined) throw new InvalidArgumentError(`give a name, or write one into ${path.join(context, TEMPLATE_FILE)}`);
-  const dockerfile = path.join(context, options.dockerfile ?? yaml?.dockerfile ?? "Dockerfile");
-  if (!existsSync(dockerfile)) throw new NotFoundError(`${dockerfile} does not exist; abx template init writes one`);
+  const { root: context, name: template, dockerfile, yaml } = openTemplateDirectory(name, options);
   if (Object.keys(yaml?.customCommands ?? {}).length > 0) {
     throw new InvalidArgumentError(`${TEMPLATE_FILE}: custom_commands are for abx template build; an image brings its commands itself`);
   }

@@ -1,7 +1,7 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { connect } from "node:tls";
+import { isSameSecret } from "../../shared/same-secret-node.js";
 import type { NetworkConfig } from "../egress/network-config.js";
 import type { LiveSandbox } from "../sandbox-table.js";
 
@@ -15,7 +15,7 @@ const PORT_PLACEHOLDER = /\$\{PORT\}/g;
 export function isTrafficAllowed(request: IncomingMessage, { trafficAccessToken }: LiveSandbox): boolean {
   if (trafficAccessToken === undefined) return true;
   const presented = request.headers[TRAFFIC_TOKEN_HEADER];
-  return typeof presented === "string" && isSameText(presented, trafficAccessToken);
+  return typeof presented === "string" && isSameSecret(presented, trafficAccessToken);
 }
 
 /** Host header for the program behind a port; `undefined` when it sees the real one. */
@@ -26,9 +26,4 @@ export function toAppHost({ maskRequestHost }: NetworkConfig, port: number): str
 /** Speak TLS to a program inside. Its certificate says nothing: the tunnel leads to this sandbox and nowhere else. */
 export function openTls(tunnel: Socket): Socket {
   return connect({ socket: tunnel, rejectUnauthorized: false, ALPNProtocols: ["http/1.1"] });
-}
-
-function isSameText(a: string, b: string): boolean {
-  const digest = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(a), digest(b));
 }

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { isSameSecret } from "../../shared/same-secret-node.js";
 import { signFileUrl } from "../../shared/signed-url.js";
 import type { LiveSandbox } from "../sandbox-table.js";
 
@@ -26,7 +26,7 @@ export async function findSignedSandbox(
     expiresAtSeconds: expiration === null ? undefined : Number(expiration),
   };
   for (const sandbox of sandboxes) {
-    if (sandbox.accessToken !== undefined && isSameText(await signFileUrl(grant, sandbox.accessToken), signature)) return sandbox;
+    if (sandbox.accessToken !== undefined && isSameSecret(await signFileUrl(grant, sandbox.accessToken), signature)) return sandbox;
   }
   return undefined;
 }
@@ -34,9 +34,4 @@ export async function findSignedSandbox(
 function splitOnce(text: string, separator: string): readonly string[] {
   const at = text.indexOf(separator);
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
-}
-
-function isSameText(a: string, b: string): boolean {
-  const digest = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(a), digest(b));
 }

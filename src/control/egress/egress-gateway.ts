@@ -1,6 +1,7 @@
 import { Agent as HttpAgent } from "node:http";
 import type { Socket } from "node:net";
 import { ConnectionError, PermissionDeniedError, TimeoutError } from "../../errors/error-classes.js";
+import { connectBy } from "../connect-by.js";
 import type { AccessEntry, AccessLog } from "./access-log.js";
 import type { CertificateAuthority } from "./certificate-authority.js";
 import type { Connected, Dialer, DialRules, Permit } from "./dialer.js";
@@ -120,15 +121,7 @@ export class EgressGateway {
 
   #createAgent(): HttpAgent {
     const agent = new HttpAgent({ keepAlive: true, maxFreeSockets: MAX_IDLE_UPSTREAMS, timeout: IDLE_UPSTREAM_MS });
-    agent.createConnection = (options, onCreated) => {
-      const destination = { host: String(options.host), port: Number(options.port) };
-      this.connect(destination, "http").then(
-        ({ socket }) => onCreated?.(null, socket),
-        // The type asks for a stream beside the error; Node does not look at it.
-        (error: Error) => onCreated?.(error, undefined as unknown as Socket),
-      );
-      return undefined;
-    };
+    connectBy(agent, async ({ host, port }) => (await this.connect({ host: String(host), port: Number(port) }, "http")).socket);
     return agent;
   }
 }

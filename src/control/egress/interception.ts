@@ -3,6 +3,7 @@ import { Agent as HttpsAgent, request as openRequest } from "node:https";
 import type { Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls, type SecureContext, TLSSocket } from "node:tls";
 import { SandboxError } from "../../errors/sandbox-error.js";
+import { connectBy } from "../connect-by.js";
 import { withoutHopByHop } from "../edge/forward-headers.js";
 import type { AccessEntry } from "./access-log.js";
 import { type EgressGateway, noteFailure } from "./egress-gateway.js";
@@ -57,14 +58,7 @@ export class InterceptionServer {
   serve(secure: TLSSocket, interception: Interception): void {
     const { gateway, destination } = interception;
     const agent = new HttpsAgent({ keepAlive: true, maxSockets: MAX_UPSTREAMS, maxFreeSockets: 1 });
-    agent.createConnection = (_options, onCreated) => {
-      this.#connect(gateway, destination).then(
-        (socket) => onCreated?.(null, socket),
-        // The type asks for a stream beside the error; Node does not look at it.
-        (error: Error) => onCreated?.(error, undefined as unknown as Socket),
-      );
-      return undefined;
-    };
+    connectBy(agent, () => this.#connect(gateway, destination));
     this.#open.set(secure, { ...interception, agent });
     secure.once("close", () => agent.destroy());
     this.#server.emit("connection", secure);

@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { AuthenticationError } from "../../errors/error-classes.js";
+import { isSameSecret } from "../../shared/same-secret-node.js";
 
 /**
  * Check the key of a request: `X-API-Key`, or `Authorization: Bearer`.
@@ -12,14 +12,9 @@ export function assertApiKey(headers: IncomingHttpHeaders, apiKey: string): void
   if (typeof presented !== "string" || presented === "") {
     throw new AuthenticationError("the API key is missing: send it as X-API-Key");
   }
-  if (!isSameText(presented, apiKey)) {
+  if (!isSameSecret(presented, apiKey)) {
     throw new AuthenticationError(
       "the API key is wrong: the local platform's own is in its platform.json, option apiKey or AGENT_SANDBOX_API_KEY overrides it",
     );
   }
-}
-
-/** Compare in a time that does not depend on where the texts differ; the digests make the lengths equal. */
-function isSameText(a: string, b: string): boolean {
-  return timingSafeEqual(createHash("sha256").update(a).digest(), createHash("sha256").update(b).digest());
 }

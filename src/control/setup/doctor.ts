@@ -1,4 +1,4 @@
-import { readFileSync, statfsSync } from "node:fs";
+import { statfsSync } from "node:fs";
 import { release } from "node:os";
 import { dirname, join } from "node:path";
 import type { IsolationReport } from "../drivers/driver.js";
@@ -14,6 +14,7 @@ import { ALL_RUNTIME_NAMES, findRuntimes } from "../drivers/oci/runtime-probe.js
 import { ECOSYSTEM_PROFILE, loadSeccomp } from "../drivers/oci/seccomp.js";
 import { messageOf } from "../logger.js";
 import { type PlatformPaths, preparePaths, resolvePaths } from "../paths.js";
+import { readOrEmpty } from "../read-or-empty.js";
 import { BASE } from "../templates/system-templates.js";
 import { createTemplateStore } from "../templates/template-store.js";
 import { checkLocalhostNames } from "./check-localhost.js";
@@ -210,12 +211,4 @@ function nearestExisting(directory: string): string {
 
 function osName(): string {
   return /^PRETTY_NAME="?([^"\n]*)/m.exec(readOrEmpty("/etc/os-release"))?.[1] ?? "Linux";
-}
-
-function readOrEmpty(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
 }

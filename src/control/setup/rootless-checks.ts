@@ -1,7 +1,8 @@
-import { accessSync, constants, readFileSync } from "node:fs";
+import { accessSync, constants } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { findIdRange, ID_RANGE_SIZE } from "../drivers/oci/id-range.js";
+import { readOrEmpty } from "../read-or-empty.js";
 import type { DoctorCheck } from "./doctor.js";
 import { hasCommand } from "./system-packages.js";
 
@@ -60,13 +61,5 @@ function userName(): string {
     return userInfo().username;
   } catch {
     return `uid ${process.getuid?.()}`;
-  }
-}
-
-function readOrEmpty(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
   }
 }

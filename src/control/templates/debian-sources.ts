@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { FailedPreconditionError } from "../../errors/error-classes.js";
+import { readOrEmpty } from "../read-or-empty.js";
 
 /** Package sources of the release that this machine runs, without those of third parties. */
 export interface DebianSources {
@@ -77,12 +78,4 @@ function sourceFiles(aptDir: string): string[] {
   const parts = join(aptDir, "sources.list.d");
   const names = existsSync(parts) ? readdirSync(parts).filter((name) => /\.(list|sources)$/.test(name)) : [];
   return [join(aptDir, "sources.list"), ...names.sort().map((name) => join(parts, name))];
-}
-
-function readOrEmpty(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
 }

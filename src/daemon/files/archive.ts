@@ -61,7 +61,6 @@ export async function handleUnpack(req: IncomingMessage, res: ServerResponse, co
       outsideLinks: "keep",
       owner: user,
       stagedPath,
-      onFlush: reclaimBuffers,
     });
   } catch (error) {
     // What was not read is drained, so that the client gets to the answer.

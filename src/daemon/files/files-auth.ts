@@ -1,7 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { AuthenticationError, InvalidArgumentError } from "../../errors/error-classes.js";
+import { isSameSecret } from "../../shared/same-secret-node.js";
 import { type FileUrlGrant, signFileUrl } from "../../shared/signed-url.js";
-import { assertAccess, isSameSecret, presentedToken } from "../auth.js";
+import { assertAccess, presentedToken } from "../auth.js";
 
 /**
  * Let a file transfer pass with the access token or with a signed URL; an open sandbox lets everything pass. A wrong token is not

@@ -3,7 +3,6 @@ import { type FileHandle, lstat, open, realpath, stat, unlink } from "node:fs/pr
 import { dirname } from "node:path";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
 import { FileWriter } from "../../shared/file-writer-node.js";
-import { reclaimBuffers } from "../../shared/reclaim-buffers-node.js";
 import { ensureDirectory } from "../filesystem/directories.js";
 import type { FileContext } from "../filesystem/file-context.js";
 import { errnoCode, fileError } from "../filesystem/file-error.js";
@@ -116,7 +115,7 @@ async function writeStaged(
 }
 
 async function writeBody(file: FileHandle, head: Uint8Array[], chunks: Chunks): Promise<void> {
-  const writer = new FileWriter(file, reclaimBuffers);
+  const writer = new FileWriter(file);
   try {
     for (const chunk of head) await writer.add(chunk);
     for (;;) {

@@ -1,7 +1,8 @@
 import { InvalidArgumentError } from "../../errors/error-classes.js";
 import type { TemplateBuildStatus, TemplateDetail, TemplateInfo, TemplateTag } from "../../protocol/template-client.js";
-import type { ConnectionOptions, RequestOptions } from "../../transport/config.js";
+import type { ConnectionOptions } from "../../transport/config.js";
 import { openTemplates } from "../open-sandbox.js";
+import { pickRequest } from "../options.js";
 import { type BuildInfo, type BuildSettings, hashFiles, startBuild, toBuildStart, waitForBuild, withBuildFrame } from "./build-template.js";
 import { type FinishedTemplate, TemplateBuilder, type TemplateOptions } from "./template-builder.js";
 import { toDockerfile } from "./to-dockerfile.js";
@@ -16,10 +17,6 @@ export interface BuildStatusOptions extends ConnectionOptions {
 }
 
 type AnyTemplate = FinishedTemplate | TemplateBuilder;
-
-function pickRequest({ signal, requestTimeoutMs }: RequestOptions): RequestOptions {
-  return { signal, requestTimeoutMs };
-}
 
 /**
  * Begin a template. Without a `from…` call it begins with the template `base`.
