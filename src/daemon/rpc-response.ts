@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { drained } from "../shared/drained-node.js";
 
 /** How long a connection stays after an early answer, so that its client, still sending, can read it. */
 const LINGER_MS = 500;
@@ -31,19 +32,6 @@ export async function sendRpcResponse(response: UniversalServerResponse, res: Se
     // A stream that the client left ends here; its own failures have no reader any more.
     body?.return?.().catch(() => {});
   }
-}
-
-function drained(res: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const finish = () => {
-      res.off("drain", finish);
-      res.off("close", finish);
-      resolve();
-    };
-    res.on("drain", finish);
-    res.on("close", finish);
-    if (res.destroyed) finish();
-  });
 }
 
 function closeAfterwards(res: ServerResponse): void {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { endStreamToJson } from "@connectrpc/connect/protocol-connect";
+import { drained } from "../shared/drained-node.js";
 import { toConnectError } from "./rpc-errors.js";
 
 /** Requests that are read whole at once; whatever is larger takes the general way. */
@@ -61,6 +61,7 @@ export async function sendBinaryStream(stream: AsyncIterable<readonly Uint8Array
   try {
     for await (const parts of stream) {
       write(res, 0, parts);
+      // A corked response has no `drain` of its own where its socket took everything at once, so the socket is asked.
       if (res.socket?.writableNeedDrain) await drained(res.socket);
       if (res.destroyed) return;
     }
@@ -94,18 +95,4 @@ function write(res: ServerResponse, flags: number, parts: readonly Uint8Array[])
   res.write(prefix);
   for (const part of parts) res.write(part);
   res.uncork();
-}
-
-/** A corked response has no `drain` of its own where its socket took everything at once, so the socket is asked. */
-function drained(socket: Socket): Promise<void> {
-  return new Promise((resolve) => {
-    const finish = () => {
-      socket.off("drain", finish);
-      socket.off("close", finish);
-      resolve();
-    };
-    socket.on("drain", finish);
-    socket.on("close", finish);
-    if (socket.destroyed) finish();
-  });
 }

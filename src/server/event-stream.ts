@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { drained } from "../shared/drained-node.js";
 import type { ServerEvent } from "./route.js";
 
 const KEEPALIVE_MS = 15_000;
@@ -31,17 +32,4 @@ function encodeEvent(event: string | undefined, data: unknown): string {
   // JSON has no raw line ends, so the data is one line.
   const name = event === undefined ? "" : `event: ${event.replace(/[\r\n]/g, " ")}\n`;
   return `${name}data: ${JSON.stringify(data) ?? "null"}\n\n`;
-}
-
-function drained(res: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      res.off("drain", done);
-      res.off("close", done);
-      resolve();
-    };
-    res.once("drain", done);
-    res.once("close", done);
-    if (res.destroyed) done();
-  });
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { drained } from "../../shared/drained-node.js";
 import type { ServerSentEvent } from "./operation-types.js";
 
 const KEEP_ALIVE_MS = 15_000;
@@ -17,18 +18,4 @@ export async function sendEvents(response: ServerResponse, events: AsyncIterable
   } finally {
     clearInterval(keepAlive);
   }
-}
-
-/** Leaves no listener behind: a race of two promises would leave one for every wait of a slow reader. */
-function drained(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const finish = () => {
-      response.off("drain", finish);
-      response.off("close", finish);
-      resolve();
-    };
-    response.on("drain", finish);
-    response.on("close", finish);
-    if (response.destroyed) finish();
-  });
 }
