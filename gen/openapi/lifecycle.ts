@@ -926,7 +926,7 @@ export interface paths {
         };
         /**
          * Read the log of a sandbox
-         * @description What the platform did with the sandbox, what its daemon complained about, and processes that were killed for lack of memory. The newest 100000 lines of all sandboxes are kept.
+         * @description What the platform did with the sandbox, what its daemon complained about, and processes that were killed for lack of memory. The newest 100000 lines of all sandboxes are kept, also those of sandboxes that ended: the last one says how. 404 is for a sandbox of which no line is left.
          */
         get: operations["getSandboxLogsV2"];
         put?: never;

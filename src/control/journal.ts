@@ -70,6 +70,11 @@ export class Journal {
     this.add({ sandboxId, event, level, logger: "lifecycle", message, fields });
   }
 
+  /** Whether anything is kept about a sandbox, which may be gone. */
+  has(sandboxId: string): boolean {
+    return this.#database.prepare("SELECT 1 FROM journal WHERE sandbox_id = ? LIMIT 1").get(sandboxId) !== undefined;
+  }
+
   /** Entries of one sandbox in the order of the query's direction. */
   logs(sandboxId: string, query: JournalQuery): JournalEntry[] {
     const conditions = ["sandbox_id = ?"];

@@ -130,7 +130,7 @@ export abstract class SandboxStates {
     return this.#platform.records.metrics(this.sandboxId, options, pickRequest(options));
   }
 
-  /** What the platform wrote down about it. */
+  /** What the platform wrote down about it. The local platform also tells of sandboxes that ended, and how, until newer lines need the room. */
   async getLogs(options: RequestOptions & SandboxLogQuery = {}): Promise<readonly SandboxLogEntry[]> {
     return this.#platform.records.logs(this.sandboxId, options, pickRequest(options));
   }

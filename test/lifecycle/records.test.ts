@@ -50,6 +50,14 @@ describeOnPlatform("metrics, logs and events", ({ apiUrl, sandboxUrl, apiKey }) 
     expect(await sandbox.getLogs({ cursor: new Date(Date.now() + 60_000) })).toEqual([]);
   });
 
+  it("keeps the log of a sandbox that ended", async () => {
+    const sandbox = await create();
+    await sandbox.kill();
+    const logs = await Sandbox.getLogs(sandbox.sandboxId, options);
+    expect(logs.map(({ fields }) => fields.event)).toEqual(["created", "killed"]);
+    await expect(Sandbox.getLogs("nosuchsandbox", options)).rejects.toThrow(SandboxNotFoundError);
+  });
+
   it("has what goes wrong in the daemon in the log of its sandbox", async () => {
     const sandbox = await create({ allowInternetAccess: false });
     // Takes the place of the way out, which is closed at this moment.

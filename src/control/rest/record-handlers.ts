@@ -26,6 +26,11 @@ type RecordOperation =
 
 /** Operations that tell what happened in and to sandboxes. */
 export function createRecordHandlers({ sandboxes, metrics, journal }: RecordHandlerParts): Pick<Handlers, RecordOperation> {
+  // The log outlives the sandbox: why it ended is asked afterwards.
+  const toLoggedId = (text: string): string => {
+    const id = parseSandboxId(text);
+    return journal.has(id) ? id : sandboxes.get(id).id;
+  };
   return {
     getSandboxMetrics: ({ path, query }) => {
       const record = sandboxes.get(parseSandboxId(path.sandboxID));
@@ -47,14 +52,12 @@ export function createRecordHandlers({ sandboxes, metrics, journal }: RecordHand
       return { status: 200, body: { sandboxes: found } };
     },
     getSandboxLogs: ({ path, query }) => {
-      const { id } = sandboxes.get(parseSandboxId(path.sandboxID));
-      const lines = journal.logs(id, { cursorMs: query.start, direction: "forward", limit: filledIn(query.limit) });
+      const lines = journal.logs(toLoggedId(path.sandboxID), { cursorMs: query.start, direction: "forward", limit: filledIn(query.limit) });
       return { status: 200, body: { logs: lines.map(toLine), logEntries: lines.map(toLogEntry) } };
     },
     getSandboxLogsV2: ({ path, query }) => {
-      const { id } = sandboxes.get(parseSandboxId(path.sandboxID));
       const { cursor, level, search } = query;
-      const lines = journal.logs(id, {
+      const lines = journal.logs(toLoggedId(path.sandboxID), {
         cursorMs: cursor,
         direction: filledIn(query.direction),
         level,
