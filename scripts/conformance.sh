@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Drive our platform with clients that are not ours, unmodified, and our entry with the programs of such a client.
-# Usage: scripts/conformance.sh [--install-only] [suite ...], suites: e2b-js e2b-entry e2b-python code-interpreter-js code-interpreter-python
+# Usage: scripts/conformance.sh [--install-only] [suite ...], suites: e2b-js e2b-cli e2b-entry e2b-python code-interpreter-js code-interpreter-python
 # server-python generated-python generated-go. All of them when none is named. Needs `npm run build` and `abx setup`; those that run code build
 # their template when it is missing.
 set -uo pipefail
@@ -60,7 +60,7 @@ run_suite() {
 failed=0
 install_only=
 [ "${1:-}" != --install-only ] || { install_only=1; shift; }
-[ $# -gt 0 ] || set -- e2b-js e2b-entry e2b-python code-interpreter-js code-interpreter-python server-python generated-python generated-go
+[ $# -gt 0 ] || set -- e2b-js e2b-cli e2b-entry e2b-python code-interpreter-js code-interpreter-python server-python generated-python generated-go
 for suite in "$@"; do
   if ! install_suite "$suite"; then
     echo "conformance $suite: the client could not be installed" >&2
