@@ -124,6 +124,7 @@ export class PlatformServer {
         host: request.headers.host,
         sandboxId: onlyValue(request.headers["e2b-sandbox-id"]),
         sandboxPort: onlyValue(request.headers["e2b-sandbox-port"]),
+        path: target,
       },
       this.#parts.domain,
     );

@@ -48,6 +48,18 @@ describe("routing", () => {
     expect((await ask(`49983-${other.sandboxID}.localhost`, "/envs", { ...token, ...routing(sandbox.sandboxID) })).status).toBe(401);
   });
 
+  it("takes calls of the API about a sandbox for what they are, also with the headers of its daemon", async () => {
+    const id = sandbox.sandboxID;
+    const key = { "x-api-key": control.platform.info.apiKey };
+    for (const path of [`/sandboxes/${id}`, `/sandboxes/${id}/metrics`, `/v2/sandboxes/${id}/logs`]) {
+      expect([path, (await ask("localhost", path, { ...key, ...routing(id) })).status]).toEqual([path, 200]);
+      expect([path, (await ask("localhost", path, routing(id))).status]).toEqual([path, 401]);
+    }
+    // A program in the sandbox may serve such a path: nobody listens on this port.
+    expect((await ask("localhost", `/sandboxes/${id}`, { ...key, ...routing(id, 8080) })).status).toBe(502);
+    expect((await ask(`49983-${id}.localhost`, `/sandboxes/${id}`, key)).status).toBe(401);
+  });
+
   it("refuses half a pair, bad ports and bad ids with JSON", async () => {
     const id = sandbox.sandboxID;
     for (const headers of [

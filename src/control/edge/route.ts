@@ -17,7 +17,12 @@ export interface RouteInput {
   /** Headers `E2b-Sandbox-Id` and `E2b-Sandbox-Port`. */
   readonly sandboxId: string | undefined;
   readonly sandboxPort: string | undefined;
+  /** Target of the request. */
+  readonly path: string;
 }
+
+/** Paths of the API about one sandbox. No daemon serves them, and some clients name the sandbox in headers there as well. */
+const SANDBOX_API_PATH = /^\/(v\d+\/)?sandboxes\//;
 
 /**
  * Route a request by its host name and, on a host that names no sandbox, by its headers.
@@ -59,8 +64,9 @@ function routeByLabel(label: string): Route | undefined {
   return toSandboxRoute(match[2] ?? "", match[1] ?? "", "host name");
 }
 
-function routeByHeaders({ sandboxId, sandboxPort }: RouteInput): Route {
+function routeByHeaders({ sandboxId, sandboxPort, path }: RouteInput): Route {
   if (sandboxId === undefined && sandboxPort === undefined) return { kind: "platform" };
+  if (sandboxPort === String(DAEMON_PORT) && SANDBOX_API_PATH.test(path)) return { kind: "platform" };
   if (sandboxId === undefined || sandboxPort === undefined) {
     const missing = sandboxId === undefined ? "E2b-Sandbox-Id" : "E2b-Sandbox-Port";
     return { kind: "refused", status: 400, message: `the header ${missing} is missing; send both E2b-Sandbox-Id and E2b-Sandbox-Port` };
