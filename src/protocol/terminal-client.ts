@@ -1,6 +1,7 @@
 import type { components } from "../../gen/openapi/terminals.js";
 import { ProtocolError, SandboxNotFoundError, TimeoutError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
+import { untilAborted } from "../shared/until-aborted.js";
 import type { DaemonHttp } from "../transport/daemon-http.js";
 import { Deadline } from "../transport/deadline.js";
 import { toStreamTimeout } from "../transport/stream-timeout.js";
@@ -235,13 +236,5 @@ function toFirstError(error: unknown, sandboxId: string): unknown {
     sandboxId,
     cause: error,
     ...(error.operation !== undefined && { operation: error.operation }),
-  });
-}
-
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
 }

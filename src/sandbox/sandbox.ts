@@ -6,6 +6,7 @@ import type { ConnectSpec, NewSandboxSpec, SandboxInfo, SandboxQuery } from "../
 import type { NetworkLogEntry, NetworkUpdate, SandboxNetwork } from "../protocol/network-client.js";
 import { DAEMON_PORT, preloadDaemonCalls, toHost } from "../protocol/platform.js";
 import type { CommandSet } from "../shared/command-definition.js";
+import { pickRequest } from "../shared/pick-request.js";
 import { signFileUrl } from "../shared/signed-url.js";
 import { assertText } from "../shared/text-check.js";
 import { type ConnectionOptions, type RequestOptions, resolveConfig } from "../transport/config.js";
@@ -18,7 +19,7 @@ import { type SandboxLifecycleOptions, type SandboxOnResume, toPolicy, toWantsMe
 import type { CommandInfo, CommandListOptions, NamedRunOptions, TypedCommands } from "./named-commands.js";
 import type { Network, NetworkLogOptions } from "./network.js";
 import { openNetwork, openPlatform, openSandboxParts, type SandboxParts } from "./open-sandbox.js";
-import { checkEnvs, checkLifeMs, checkSandboxId, checkUser, pickRequest } from "./options.js";
+import { checkEnvs, checkLifeMs, checkSandboxId, checkUser } from "./options.js";
 import { Paginator } from "./paginator.js";
 import type { Pty } from "./pty.js";
 import { SandboxStates } from "./sandbox-states.js";

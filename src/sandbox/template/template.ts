@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from "../../errors/error-classes.js";
 import type { TemplateBuildStatus, TemplateDetail, TemplateInfo, TemplateTag } from "../../protocol/template-client.js";
 import { loadPart } from "../../shared/load-part.js";
+import { pickRequest } from "../../shared/pick-request.js";
 import type { ConnectionOptions } from "../../transport/config.js";
 import { openTemplates } from "../open-sandbox.js";
-import { pickRequest } from "../options.js";
 import { withBuildFrame } from "./build-log.js";
 import type { BuildInfo, BuildSettings } from "./build-template.js";
 import { type FinishedTemplate, TemplateBuilder, type TemplateOptions } from "./template-builder.js";
