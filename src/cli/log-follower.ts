@@ -1,7 +1,7 @@
 import { Sandbox, type SandboxLogEntry, type SandboxLogLevel } from "../index.js";
 import { followUntilEnd } from "./follow-until-end.js";
 import { writeOut } from "./output.js";
-import { printable } from "./printable.js";
+import { toPrintable } from "./printable.js";
 
 export interface FollowOptions {
   readonly level: SandboxLogLevel | undefined;
@@ -28,7 +28,7 @@ export async function followLog(sandboxId: string, { level, limit, json }: Follo
 
 /** One line for people. */
 export function formatLogEntry({ timestamp, level, message }: SandboxLogEntry): string {
-  return `${timestamp.toISOString()} ${level.padEnd(5)} ${printable(message)}\n`;
+  return `${timestamp.toISOString()} ${level.padEnd(5)} ${toPrintable(message)}\n`;
 }
 
 /** One entry for programs. */

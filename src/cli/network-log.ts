@@ -2,7 +2,7 @@ import { type NetworkLogEntry, Sandbox } from "../index.js";
 import { followUntilEnd } from "./follow-until-end.js";
 import type { Notices } from "./notices.js";
 import { writeJson, writeOut, writeTable } from "./output.js";
-import { printable } from "./printable.js";
+import { toPrintable } from "./printable.js";
 
 export interface NetworkLogOptions {
   /** Entries that are shown, when following those that are shown first. */
@@ -23,11 +23,11 @@ export async function showNetworkLog(sandboxId: string, { limit, json }: Network
   const rows = entries.map((entry) => [
     entry.at.toISOString(),
     entry.protocol,
-    printable(`${entry.host}:${entry.port}`),
+    toPrintable(`${entry.host}:${entry.port}`),
     entry.decision,
     String(entry.status ?? "-"),
     `${entry.bytesSent}/${entry.bytesReceived}`,
-    printable(entry.reason),
+    toPrintable(entry.reason),
   ]);
   await writeTable(["AT", "PROTOCOL", "DESTINATION", "DECISION", "STATUS", "SENT/RECEIVED", "REASON"], rows);
 }
@@ -79,7 +79,7 @@ class NewDecisions {
 }
 
 function formatLine({ at, decision, protocol, host, port, reason }: NetworkLogEntry): string {
-  return `${at.toISOString()} ${decision.padEnd(7)} ${protocol.padEnd(7)} ${printable(`${host}:${port}  ${reason}`)}\n`;
+  return `${at.toISOString()} ${decision.padEnd(7)} ${protocol.padEnd(7)} ${toPrintable(`${host}:${port}  ${reason}`)}\n`;
 }
 
 function toJson({ at, ...entry }: NetworkLogEntry): Record<string, unknown> {

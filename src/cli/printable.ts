@@ -1,7 +1,7 @@
-/** Characters that steer a terminal, or turn the direction of what stands beside them. */
-const STEERING = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
-
-/** A text that comes from a sandbox, on one line and without what a terminal would obey. */
-export function printable(text: string): string {
-  return text.replace(STEERING, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
+/** A text that may come from a sandbox, without what a terminal would obey and what turns the direction of writing: such characters are shown as escapes. */
+export function toPrintable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu, (character) => {
+    const escaped = JSON.stringify(character).slice(1, -1);
+    return escaped === character ? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}` : escaped;
+  });
 }

@@ -17,6 +17,13 @@ export function checkLifeMs(value: number | undefined): number | undefined {
   return value;
 }
 
+/** The same for a life that must be given. */
+export function requireLifeMs(timeoutMs: number): number {
+  const lifeMs = checkLifeMs(timeoutMs);
+  if (lifeMs === undefined) throw new InvalidArgumentError("timeoutMs must be given");
+  return lifeMs;
+}
+
 /**
  * Copy environment variables; an `undefined` value leaves the variable out.
  *

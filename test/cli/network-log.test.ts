@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { printable } from "../../src/cli/printable.js";
+import { toPrintable } from "../../src/cli/printable.js";
 import { Sandbox } from "../../src/index.js";
 import { describeOnPlatform } from "../support/platform.js";
 import { ABX, platformEnv, runAbx } from "../support/run-abx.js";
@@ -66,7 +66,7 @@ describeOnPlatform("abx logs --network", (platform) => {
     expect(stdout).toContain("10.0.0.1:443");
     expect(stdout).not.toContain("\u001b");
     expect(stdout).not.toContain("wiped\n");
-    expect(printable("a\u001b[2Jb\r\n\u009bc\u202ed é数\u{1f600}")).toBe("a\\u{1b}[2Jb\\u{d}\\u{a}\\u{9b}c\\u{202e}d é数\u{1f600}");
+    expect(toPrintable("a\u001b[2Jb\r\n\u009bc\u202ed é数\u{1f600}")).toBe("a\\u001b[2Jb\\r\\n\\u009bc\\u202ed é数\u{1f600}");
   });
 
   it("a sandbox that asks without end fills no log: the newest thousand are kept", async () => {

@@ -1,8 +1,9 @@
-import { readFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import path from "node:path";
 import { createInterface } from "node:readline";
 import { InvalidArgumentError, NotFoundError } from "../../index.js";
 import { configFilePath, parseConfigFile, withSetting } from "../../shared/config-file-node.js";
-import { replaceFile } from "../../shared/replace-file-node.js";
 import { EXIT, type ExitCode } from "../exit-code.js";
 import type { Notices } from "../notices.js";
 import { writeJson, writeOut, writeTable } from "../output.js";
@@ -57,7 +58,10 @@ async function change(name: string, value: string | undefined): Promise<void> {
   const before = await readText(file);
   const after = withSetting(before, name, value);
   if (after === before || (value === undefined && before === "")) return;
-  await replaceFile(file, after, { mode: 0o600, directoryMode: 0o700 });
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  const part = `${file}.${randomUUID()}`;
+  await writeFile(part, after, { mode: 0o600 });
+  await rename(part, file);
 }
 
 async function readText(file: string): Promise<string> {

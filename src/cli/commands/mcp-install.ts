@@ -1,7 +1,7 @@
-import { readFile, realpath, stat } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdir, readFile, realpath, rename, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { FailedPreconditionError } from "../../errors/error-classes.js";
-import { replaceFile } from "../../shared/replace-file-node.js";
 import { EXIT, type ExitCode } from "../exit-code.js";
 import { findMcpClient, type McpClient, thisMachine } from "../mcp-clients.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
@@ -19,7 +19,7 @@ export async function runMcpInstallCommand(clientName: string, options: McpInsta
   const client = findMcpClient(clientName, thisMachine());
   const content = withEntry(await readConfig(client.file), client, options.name);
   const text = `${JSON.stringify(content, undefined, 2)}\n`;
-  if (options.write) await rewrite(client.file, text);
+  if (options.write) await replaceFile(client.file, text);
   if (options.json) {
     await writeJson({ file: client.file, isWritten: options.write === true, content });
   } else {
@@ -51,14 +51,17 @@ async function readConfig(file: string): Promise<Json> {
   throw new FailedPreconditionError(`${file} is not a plain JSON object, so it is left alone; add the entry by hand`);
 }
 
-/** A client never reads half of it; the file keeps its mode, and a link to it stays one. */
-async function rewrite(file: string, text: string): Promise<void> {
+/** In one step, so that a client never reads half a file. The file keeps its mode, and a link to it stays one. */
+async function replaceFile(file: string, text: string): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true });
   const target = await realpath(file).catch(() => file);
   const mode = await stat(target).then(
     (stats) => stats.mode & 0o777,
     () => 0o600,
   );
-  await replaceFile(target, text, { mode });
+  const part = `${target}.${randomUUID()}`;
+  await writeFile(part, text, { mode });
+  await rename(part, target);
 }
 
 function isObject(value: unknown): value is Json {
