@@ -10,6 +10,8 @@ import type { ToolContent, ToolResult } from "./tool.js";
 /** Images that an answer holds, and the characters of base64 that all of them have. */
 const MAX_IMAGES = 10;
 const MAX_IMAGE_CHARS = 8 * 1024 * 1024;
+/** Milliseconds that code waits at least for what runs before it in its kernel. */
+const MIN_WAIT_MS = 60_000;
 /** Results of one execution that are kept until its end. */
 const MAX_RESULTS = 1_000;
 const MAX_RESULT_CHARS = 64 * 1024 * 1024;
@@ -51,6 +53,8 @@ export async function runInKernel(sandbox: Sandbox, code: string, language: stri
   try {
     const { error, executionCount } = await sandbox.runCode(code, {
       ...{ language, timeoutMs, signal, onResult, maxOutputBytes: 0 },
+      // Until its turn comes, as earlier code may still run.
+      requestTimeoutMs: Math.max(MIN_WAIT_MS, timeoutMs),
       onStdout: (output) => take("stdout", output),
       onStderr: (output) => take("stderr", output),
     });

@@ -90,6 +90,32 @@ describeCode("run_code where there are kernels", (suite) => {
     expect((await run("1")).isError).toBe(false);
   });
 
+  it("calls at the same time run one after the other in the order in which they were made", async () => {
+    await run("steps = []");
+    const calls = Array.from({ length: 4 }, (_, n) => run(`import time; time.sleep(0.2); steps.append(${n}); print(steps)`));
+    const shown = ["[0]", "[0, 1]", "[0, 1, 2]", "[0, 1, 2, 3]"];
+    expect((await Promise.all(calls)).map(textOf)).toEqual(shown.map((steps) => expect.stringContaining(`stdout:\n${steps}`) as string));
+  });
+
+  it("text of several bytes per character is whole, also where output is cut", async () => {
+    const text = textOf(await run("print('数据🙂' * 5_000)"));
+    expect(text).not.toContain("\ufffd");
+    expect(text).toMatch(/数据🙂[\s\S]*left out[\s\S]*数据🙂$/u);
+  });
+
+  it("a sandbox that ends in the middle is told", async () => {
+    await using own = new SandboxSession({
+      create: { ...connection(suite.platform), template: "code-interpreter-v1", timeoutMs: 120_000 },
+    });
+    const runCode = findTool(createTools(own), "run_code");
+    const sandbox = await own.create();
+    const onProgress = (message: string) => void (message === "started" && sandbox.kill().catch(() => undefined));
+    const ended = await runCode.execute({ code: "import time\nprint('started', flush=True)\ntime.sleep(60)" }, { onProgress });
+    expect(ended.isError).toBe(true);
+    expect(textOf(ended)).toMatch(/^run_code failed: .*ended/);
+    expect(own.sandboxIds).toEqual([]);
+  });
+
   it("COD-05: a kernel that dies says how, and the next call has a new one", async () => {
     await run("x = 1");
     const died = await run("import os; os._exit(7)");

@@ -23,7 +23,8 @@ export function commandTools({ session, maxTextLength: maxOutputBytes }: ToolCon
         sandbox_id: SANDBOX_ID,
       },
       run: ({ code, language, timeout_ms: timeoutMs, sandbox_id }, options) =>
-        session.use(sandbox_id, timeoutMs, async (sandbox) => {
+        // As long again until its turn in a kernel.
+        session.use(sandbox_id, 2 * timeoutMs, async (sandbox) => {
           // The parameter allows these words only.
           return runCode(sandbox, code, language as CodeLanguage, { ...options, timeoutMs, maxOutputBytes });
         }),
