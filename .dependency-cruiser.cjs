@@ -17,7 +17,7 @@ module.exports = {
     layer(
       "cli-uses-entries",
       "^src/cli/",
-      "^src/(?!errors/|shared/|cli/|index\\.ts$|node/index\\.ts$|agent/mcp/index\\.ts$|sandbox/fc/index\\.ts$|control/(main|paths|setup/))",
+      "^src/(?!errors/|shared/|cli/|index\\.ts$|node/index\\.ts$|agent/mcp/index\\.ts$|sandbox/fc/index\\.ts$|transport/config\\.ts$|control/(main|paths|setup/))",
     ),
     layer("testing-uses-entries", "^src/testing/", "^src/(?!errors/|shared/|testing/|index\\.ts$|node/)"),
     {

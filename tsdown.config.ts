@@ -50,7 +50,7 @@ export default defineConfig([
     dts: false,
     deps: {
       neverBundle: [/^#/, "playwright-core"],
-      alwaysBundle: [/^@bufbuild\/protobuf/, "openapi-fetch", "ignore", "diff"],
+      alwaysBundle: [/^@bufbuild\/protobuf/, "ignore", "diff"],
       onlyBundle: false,
     },
     outputOptions: { chunkFileNames: "chunks/[name].js" },

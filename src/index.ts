@@ -89,6 +89,7 @@ export {
   Commands,
 } from "./sandbox/commands.js";
 export type { SandboxBoundaryOptions } from "./sandbox/create-isolated.js";
+export type { FileUrlOptions } from "./sandbox/file-url.js";
 export {
   type FileContent,
   type FileFormat,
@@ -118,7 +119,6 @@ export { Pty, type PtyConnectOptions, type PtyCreateOptions, type PtyUrlOptions 
 export { PtySession } from "./sandbox/pty-session.js";
 export {
   type FactoryThis,
-  type FileUrlOptions,
   Sandbox,
   type SandboxClass,
   type SandboxConnectOptions,

@@ -53,7 +53,8 @@ function toTimedOut({ stdout, stderr }: CommandHandle, timedOutMs: number): Comm
   return { stdout, stderr, exitCode: -1, timedOutMs };
 }
 
-function reportLine(text: string, onProgress: (message: string) => void): void {
+/** Tell what a command does by the last line that it printed. */
+export function reportLine(text: string, onProgress: (message: string) => void): void {
   const line = text.trimEnd().split("\n").at(-1)?.trim();
   if (line) onProgress(boundText(line, 200));
 }

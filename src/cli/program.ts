@@ -8,6 +8,7 @@ import type { Notices } from "./notices.js";
 import { collectPair, collectText, parsePort, parseWholeNumber } from "./option-parsers.js";
 import { addProcessCommands } from "./process-commands.js";
 import { addStateCommands } from "./state-commands.js";
+import { addSystemCommands } from "./system-commands.js";
 import { addTemplateCommands } from "./template-commands.js";
 import { addWatchCommands } from "./watch-commands.js";
 
@@ -134,6 +135,7 @@ export function buildProgram(context: ProgramContext): Command {
   addProcessCommands(program, context);
   addStateCommands(program, context);
   addTemplateCommands(program, context);
+  addSystemCommands(program, context);
   addMcpCommands(program, context);
   addConfigCommands(program, context);
   addCompletionCommand(program, context);

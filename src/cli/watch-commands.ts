@@ -18,11 +18,11 @@ export function addWatchCommands(program: Command, { setExitCode, outputClosed, 
     .argument("<sandbox-id>")
     .option("-f, --follow", "go on until the sandbox ends; with --json one object per line")
     .option("--level <level>", "only lines of at least this level: debug, info, warn or error")
-    .option("--network", "what it tried to reach, and why it was let through or not")
+    .option("--network", "what it tried to reach, and why it was let through or not; hosts and ports, never paths or headers")
     .option("--limit <entries>", "newest entries to show", parseWholeNumber, 100)
     .option("--json", "print a JSON array")
     .action(async (sandboxId, options) =>
-      setExitCode(await (await import("./commands/logs.js")).runLogsCommand(sandboxId, options, outputClosed)),
+      setExitCode(await (await import("./commands/logs.js")).runLogsCommand(sandboxId, options, outputClosed, notices)),
     );
 
   program

@@ -10,9 +10,6 @@ import { readJsonLines } from "./ndjson.js";
 type Schemas = components["schemas"];
 type OutputLine = Schemas["OutputLine"];
 
-/** Port of the code interpreter inside a sandbox. */
-export const CODE_PORT = 49_999;
-
 /** Code and where it runs. */
 export interface ExecutionSpec {
   readonly code: string;

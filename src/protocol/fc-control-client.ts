@@ -99,7 +99,7 @@ export function createFcControlClient(options: FcControlOptions): FcControlClien
     async createApiKey({ name, expiresAt }, request = {}) {
       const { call, headers } = toCall("CreateApiKey", request, false);
       const body = { apiKeyName: name, expireTime: toWireTime(expiresAt) };
-      const { data } = await rest.call(call, (client, init) => client.POST("/pop/2026-05-09/api-keys", { ...init, headers, body }));
+      const { data } = await rest.call(call, (client) => client.POST("/pop/2026-05-09/api-keys", { headers, body }));
       const { apiKeyID, apiKeyValue, expireTime } = data?.apiKey ?? {};
       if (!apiKeyID || !apiKeyValue) throw new ProtocolError(`${call.operation}: the answer has no key`, { operation: call.operation });
       const told = new Date(expireTime ?? Number.NaN);
@@ -109,7 +109,7 @@ export function createFcControlClient(options: FcControlOptions): FcControlClien
       for (let pageNumber = 1, seen = 0; ; pageNumber += 1) {
         const { call, headers } = toCall("ListApiKeys", request, true);
         const params = { query: { pageNumber, pageSize: PAGE_SIZE } };
-        const { data } = await rest.call(call, (client, init) => client.GET("/pop/2026-05-09/api-keys", { ...init, headers, params }));
+        const { data } = await rest.call(call, (client) => client.GET("/pop/2026-05-09/api-keys", { headers, params }));
         const keys = data?.apiKeys ?? [];
         for (const key of keys) yield toKeyInfo(key);
         seen += keys.length;
@@ -119,22 +119,18 @@ export function createFcControlClient(options: FcControlOptions): FcControlClien
     deleteApiKey(apiKeyId, request = {}) {
       const { call, headers } = toCall("DeleteApiKey", request, true);
       const params = { path: { apiKeyID: apiKeyId } };
-      return unlessMissing(() =>
-        rest.call(call, (client, init) => client.DELETE("/pop/2026-05-09/api-keys/{apiKeyID}", { ...init, headers, params })),
-      );
+      return unlessMissing(() => rest.call(call, (client) => client.DELETE("/pop/2026-05-09/api-keys/{apiKeyID}", { headers, params })));
     },
     async createTemplate(body, request = {}) {
       const { call, headers } = toCall("CreateTemplate", request, false);
-      const { data } = await rest.call(call, (client, init) => client.POST("/pop/2026-05-09/templates", { ...init, headers, body }));
+      const { data } = await rest.call(call, (client) => client.POST("/pop/2026-05-09/templates", { headers, body }));
       if (!data?.templateID) throw new ProtocolError(`${call.operation}: the answer names no template`, { operation: call.operation });
       return data.templateID;
     },
     async getTemplate(templateId, { teamId, ...request } = {}) {
       const { call, headers } = toCall("GetTemplate", request, true);
       const params = toTemplateParams(templateId, teamId);
-      const { data } = await rest.call(call, (client, init) =>
-        client.GET("/pop/2026-05-09/templates/{templateID}", { ...init, headers, params }),
-      );
+      const { data } = await rest.call(call, (client) => client.GET("/pop/2026-05-09/templates/{templateID}", { headers, params }));
       const state = data?.status?.state;
       if (!state) throw new ProtocolError(`${call.operation}: the answer has no status`, { operation: call.operation });
       return { templateId, name: data?.name, state, message: data?.status?.reason?.message };
@@ -142,16 +138,14 @@ export function createFcControlClient(options: FcControlOptions): FcControlClien
     deleteTemplate(templateId, { teamId, ...request } = {}) {
       const { call, headers } = toCall("DeleteTemplate", request, true);
       const params = toTemplateParams(templateId, teamId);
-      return unlessMissing(() =>
-        rest.call(call, (client, init) => client.DELETE("/pop/2026-05-09/templates/{templateID}", { ...init, headers, params })),
-      );
+      return unlessMissing(() => rest.call(call, (client) => client.DELETE("/pop/2026-05-09/templates/{templateID}", { headers, params })));
     },
     async call({ action, method, path, query, body }, request = {}) {
       const { call, headers } = toCall(action, request, method !== "POST");
       // Only paths of the contract have types here; any other takes and gives plain JSON.
-      type AnyCall = (path: string, init: object) => Promise<{ data?: unknown; response: Response }>;
-      const { data } = await rest.call(call, (client, init) =>
-        (client[method] as unknown as AnyCall)(path, { ...init, headers, body, params: { query: query ?? {} } }),
+      type AnyCall = (path: string, init: object) => Promise<{ data?: unknown }>;
+      const { data } = await rest.call(call, (client) =>
+        (client[method] as unknown as AnyCall)(path, { headers, body, params: { query: query ?? {} } }),
       );
       return data;
     },

@@ -4,10 +4,6 @@ import { pause } from "../shared/pause.js";
 import type { RequestOptions } from "../transport/config.js";
 import type { LifecycleClient } from "./lifecycle-client.js";
 import type { NewSandboxSpec } from "./lifecycle-types.js";
-import type { RouteMemory } from "./route-memory.js";
-
-/** The service has only the older routes, so the newer ones are not asked for. */
-export const FC_ROUTES: RouteMemory = { get: () => "older", set: () => undefined };
 
 /** Shortest life: the service raises a shorter one without saying so. */
 const MIN_LIFE_MS = 60_000;

@@ -22,9 +22,7 @@ export function createFcMountClient(rest: RestClient): FcMountClient {
         notFound: "sandbox_not_found",
         isIdempotent: false,
       } as const;
-      await rest.call(call, (client, init) =>
-        client.POST("/sandboxes/{sandboxID}/fc-volume-mounts", { ...init, params: { path: { sandboxID } }, body }),
-      );
+      await rest.call(call, (client) => client.POST("/sandboxes/{sandboxID}/fc-volume-mounts", { params: { path: { sandboxID } }, body }));
     },
   };
 }

@@ -2,7 +2,8 @@ import type { components } from "../../gen/openapi/lifecycle.js";
 import { ProtocolError, UnimplementedError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import type { RequestOptions } from "../transport/config.js";
-import type { RestAnswer, RestCallOptions, RestClient } from "../transport/rest.js";
+import type { RestCallOptions, RestClient } from "../transport/rest.js";
+import type { RestAnswer } from "../transport/rest-request.js";
 import type { HostMount, SandboxIsolation } from "./isolation-types.js";
 import type { ConnectSpec, NewSandboxSpec, Page, SandboxAccess, SandboxInfo, SandboxPolicy, SandboxQuery } from "./lifecycle-types.js";
 import { toNetwork, toNetworkWire } from "./network-client.js";
@@ -87,10 +88,10 @@ export function createLifecycleClient(rest: RestClient, { routes, baseUrl, keeps
         ...(spec.policy !== undefined && toPolicyWire(spec.policy)),
       };
       const answer = await newestRoute(
-        () => rest.call(call, (client, init) => client.POST("/v2/sandboxes", { ...init, headers, body })),
+        () => rest.call(call, (client) => client.POST("/v2/sandboxes", { headers, body })),
         () =>
-          rest.call(call, (client, init) =>
-            client.POST("/sandboxes", { ...init, headers, body: { ...body, secure: true, timeout: timeout ?? DEFAULT_TIMEOUT_SECONDS } }),
+          rest.call(call, (client) =>
+            client.POST("/sandboxes", { headers, body: { ...body, secure: true, timeout: timeout ?? DEFAULT_TIMEOUT_SECONDS } }),
           ),
       );
       return toAccess(answer, call.operation);
@@ -101,12 +102,12 @@ export function createLifecycleClient(rest: RestClient, { routes, baseUrl, keeps
       const params = { path: { sandboxID: sandboxId } };
       const body = { ...(timeout !== undefined && { timeout }), ...(wantsMemory !== undefined && { memory: wantsMemory }) };
       const answer = await newestRoute(
-        () => rest.call(call, (client, init) => client.POST("/v2/sandboxes/{sandboxID}/connect", { ...init, params, body })),
+        () => rest.call(call, (client) => client.POST("/v2/sandboxes/{sandboxID}/connect", { params, body })),
         () => {
           // Servers with the older route only may restore the memory and say nothing.
           if (wantsMemory === false) throw new UnimplementedError("this server cannot start a paused sandbox anew", call);
-          return rest.call(call, (client, init) =>
-            client.POST("/sandboxes/{sandboxID}/connect", { ...init, params, body: { timeout: timeout ?? DEFAULT_TIMEOUT_SECONDS } }),
+          return rest.call(call, (client) =>
+            client.POST("/sandboxes/{sandboxID}/connect", { params, body: { timeout: timeout ?? DEFAULT_TIMEOUT_SECONDS } }),
           );
         },
       );
@@ -115,9 +116,8 @@ export function createLifecycleClient(rest: RestClient, { routes, baseUrl, keeps
     async list(options) {
       const { query = {} } = options;
       const call: RestCallOptions = { ...options, operation: "sandbox.list", isIdempotent: true };
-      const { data, response } = await rest.call(call, (client, init) =>
+      const { data, header } = await rest.call(call, (client) =>
         client.GET("/v2/sandboxes", {
-          ...init,
           querySerializer: { array: { style: "form", explode: repeatsNames } },
           params: {
             query: {
@@ -133,20 +133,20 @@ export function createLifecycleClient(rest: RestClient, { routes, baseUrl, keeps
         }),
       );
       if (!Array.isArray(data)) throw new ProtocolError(`${call.operation}: the answer is not a list`, { operation: call.operation });
-      return { items: data.map(toInfo), nextToken: response.headers.get("x-next-token") || undefined };
+      return { items: data.map(toInfo), nextToken: header("x-next-token") || undefined };
     },
     async getInfo(sandboxId, options) {
       const call = onSandbox("sandbox.getInfo", sandboxId, options);
-      const { data } = await rest.call(call, (client, init) =>
-        client.GET("/sandboxes/{sandboxID}", { ...init, params: { path: { sandboxID: sandboxId } } }),
+      const { data } = await rest.call(call, (client) =>
+        client.GET("/sandboxes/{sandboxID}", { params: { path: { sandboxID: sandboxId } } }),
       );
       if (!data?.sandboxID) throw new ProtocolError(`${call.operation}: the answer describes no sandbox`, { operation: call.operation });
       return toInfo(data);
     },
     async getIsolation(sandboxId, options) {
       const call = onSandbox("sandbox.getIsolation", sandboxId, options);
-      const { data } = await rest.call(call, (client, init) =>
-        client.GET("/sandboxes/{sandboxID}/isolation", { ...init, params: { path: { sandboxID: sandboxId } } }),
+      const { data } = await rest.call(call, (client) =>
+        client.GET("/sandboxes/{sandboxID}/isolation", { params: { path: { sandboxID: sandboxId } } }),
       );
       if (!data?.level) throw new ProtocolError(`${call.operation}: the answer is no report`, { operation: call.operation });
       return data;
@@ -154,9 +154,7 @@ export function createLifecycleClient(rest: RestClient, { routes, baseUrl, keeps
     async kill(sandboxId, options) {
       const call = onSandbox("sandbox.kill", sandboxId, options);
       try {
-        await rest.call(call, (client, init) =>
-          client.DELETE("/sandboxes/{sandboxID}", { ...init, params: { path: { sandboxID: sandboxId } } }),
-        );
+        await rest.call(call, (client) => client.DELETE("/sandboxes/{sandboxID}", { params: { path: { sandboxID: sandboxId } } }));
         return true;
       } catch (error) {
         if (SandboxError.isInstance(error) && error.reason === "sandbox_not_found") return false;
@@ -165,9 +163,8 @@ export function createLifecycleClient(rest: RestClient, { routes, baseUrl, keeps
     },
     async setTimeout(sandboxId, timeoutMs, options) {
       const call = onSandbox("sandbox.setTimeout", sandboxId, options);
-      await rest.call(call, (client, init) =>
+      await rest.call(call, (client) =>
         client.POST("/sandboxes/{sandboxID}/timeout", {
-          ...init,
           params: { path: { sandboxID: sandboxId } },
           body: { timeout: Math.ceil(timeoutMs / 1000) },
         }),
@@ -198,7 +195,7 @@ function encodeMetadata(metadata: Readonly<Record<string, string>>): string {
   return new URLSearchParams(pairs).toString();
 }
 
-export function toAccess({ data, response }: RestAnswer<Schemas["Sandbox"]>, operation: string): SandboxAccess {
+export function toAccess({ data, header }: RestAnswer<Schemas["Sandbox"]>, operation: string): SandboxAccess {
   if (typeof data?.sandboxID !== "string" || typeof data.envdVersion !== "string") {
     throw new ProtocolError(`${operation}: the answer describes no sandbox`, { operation });
   }
@@ -209,8 +206,8 @@ export function toAccess({ data, response }: RestAnswer<Schemas["Sandbox"]>, ope
     accessToken: data.envdAccessToken || undefined,
     trafficAccessToken: data.trafficAccessToken || undefined,
     domain: data.domain || undefined,
-    isBinary: response.headers.get("agent-sandbox-encoding") === "binary",
-    services: (response.headers.get("agent-sandbox-services") ?? "").split(",").map((name) => name.trim()),
+    isBinary: header("agent-sandbox-encoding") === "binary",
+    services: (header("agent-sandbox-services") ?? "").split(",").map((name) => name.trim()),
   };
 }
 

@@ -1,4 +1,4 @@
-import { AuthenticationError, FailedPreconditionError } from "../errors/error-classes.js";
+import { AuthenticationError } from "../errors/error-classes.js";
 import { errorFromReason } from "../errors/error-from-reason.js";
 import { CommandArgumentError, NamedCommandError, toUnknownCommand } from "../errors/named-command-errors.js";
 import { isErrorReason } from "../errors/reason.js";
@@ -6,6 +6,7 @@ import type { SandboxError, SandboxErrorOptions } from "../errors/sandbox-error.
 import { reasonOfHttpStatus } from "../errors/status-map.js";
 import { type CommandArgument, isArgumentType } from "../shared/command-arguments.js";
 import { toSandboxGoneError } from "../transport/wire-errors.js";
+import { toNoServerError } from "./no-command-server.js";
 
 /** What was being done when the command server, or what is before it, answered with an error. */
 export interface ServerCall {
@@ -51,19 +52,6 @@ export function toServerError(status: number, text: string, call: ServerCall): S
   }
   const reason = isErrorReason(body.error_code) && body.error_code !== "sandbox_gone" ? body.error_code : reasonOfHttpStatus(status);
   return errorFromReason(reason === "sandbox_gone" ? "internal" : reason, message, options);
-}
-
-/** Nothing listens where the command server should. */
-export function toNoServerError({ operation, sandboxId, port }: ServerCall): FailedPreconditionError {
-  return new FailedPreconditionError(
-    `${operation} failed: no command server listens on port ${port} of the sandbox; start one with startCommandServer(), or name the port`,
-    { operation, sandboxId },
-  );
-}
-
-/** True for the error of {@link toNoServerError}, and false for what a server answered. */
-export function isNoServer(error: unknown): boolean {
-  return error instanceof FailedPreconditionError && error.statusCode === undefined;
 }
 
 /** The arguments in an answer; what is malformed is left out. */

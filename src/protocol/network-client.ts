@@ -78,14 +78,13 @@ export function createNetworkClient(rest: RestClient): NetworkClient {
         ...toEgressWire(rules),
         ...(allowInternetAccess !== undefined && { allow_internet_access: allowInternetAccess }),
       };
-      await rest.call(onSandbox("sandbox.updateNetwork", sandboxId, options), (client, init) =>
-        client.PUT("/sandboxes/{sandboxID}/network", { ...init, params: { path: { sandboxID: sandboxId } }, body }),
+      await rest.call(onSandbox("sandbox.updateNetwork", sandboxId, options), (client) =>
+        client.PUT("/sandboxes/{sandboxID}/network", { params: { path: { sandboxID: sandboxId } }, body }),
       );
     },
     async log(sandboxId, limit, options) {
-      const { data } = await rest.call(onSandbox("network.log", sandboxId, options), (client, init) =>
+      const { data } = await rest.call(onSandbox("network.log", sandboxId, options), (client) =>
         client.GET("/sandboxes/{sandboxID}/network/log", {
-          ...init,
           params: { path: { sandboxID: sandboxId }, query: limit === undefined ? {} : { limit } },
         }),
       );

@@ -44,8 +44,8 @@ export function createRecordClient(rest: RestClient): RecordClient {
         ...(start !== undefined && { start: Math.floor(start.getTime() / 1000) }),
         ...(end !== undefined && { end: Math.floor(end.getTime() / 1000) }),
       };
-      const { data } = await rest.call(onSandbox("sandbox.getMetrics", sandboxId, options), (client, init) =>
-        client.GET("/sandboxes/{sandboxID}/metrics", { ...init, params: { path: { sandboxID: sandboxId }, query } }),
+      const { data } = await rest.call(onSandbox("sandbox.getMetrics", sandboxId, options), (client) =>
+        client.GET("/sandboxes/{sandboxID}/metrics", { params: { path: { sandboxID: sandboxId }, query } }),
       );
       return toList("sandbox.getMetrics", data).map(toMetrics);
     },
@@ -57,8 +57,8 @@ export function createRecordClient(rest: RestClient): RecordClient {
         ...(level !== undefined && { level }),
         ...(search !== undefined && { search }),
       };
-      const { data } = await rest.call(onSandbox("sandbox.getLogs", sandboxId, options), (client, init) =>
-        client.GET("/v2/sandboxes/{sandboxID}/logs", { ...init, params: { path: { sandboxID: sandboxId }, query } }),
+      const { data } = await rest.call(onSandbox("sandbox.getLogs", sandboxId, options), (client) =>
+        client.GET("/v2/sandboxes/{sandboxID}/logs", { params: { path: { sandboxID: sandboxId }, query } }),
       );
       return toList("sandbox.getLogs", data?.logs).map(({ timestamp, level, message, fields }) => ({
         timestamp: new Date(timestamp),

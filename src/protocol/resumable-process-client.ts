@@ -1,6 +1,7 @@
 import { ProtocolError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
-import { type RpcClient, toStreamTimeout } from "../transport/rpc.js";
+import type { RpcClient } from "../transport/rpc.js";
+import { toStreamTimeout } from "../transport/stream-timeout.js";
 import { pause } from "./backoff.js";
 import type { ProcessCallOptions, ProcessClient, ProcessSpec, ProcessStreamOptions } from "./process-client.js";
 import type { ProcessStream } from "./process-events.js";

@@ -35,38 +35,36 @@ export function createSecretClient(rest: RestClient): SecretClient {
     async create(name, value, metadata, options) {
       const call = { ...options, operation: "secret.create", isIdempotent: false };
       const body = { name, value, ...(metadata !== undefined && { metadata: { ...metadata } }) };
-      return toInfo((await rest.call(call, (client, init) => client.POST("/secrets", { ...init, body }))).data, call.operation);
+      return toInfo((await rest.call(call, (client) => client.POST("/secrets", { body }))).data, call.operation);
     },
     async update(ref, value, metadata, options) {
       // Repeated, it would count the version up twice.
       const call = { ...options, operation: "secret.update", notFound: "not_found", isIdempotent: false } as const;
       const body = { value, ...(metadata !== undefined && { metadata: { ...metadata } }) };
-      const { data } = await rest.call(call, (client, init) =>
-        client.POST("/secrets/{secretRef}", { ...init, params: { path: { secretRef: ref } }, body }),
+      const { data } = await rest.call(call, (client) =>
+        client.POST("/secrets/{secretRef}", { params: { path: { secretRef: ref } }, body }),
       );
       return toInfo(data, call.operation);
     },
     async get(ref, options) {
       const call = { ...options, operation: "secret.getInfo", notFound: "not_found", isIdempotent: true } as const;
-      const { data } = await rest.call(call, (client, init) =>
-        client.GET("/secrets/{secretRef}", { ...init, params: { path: { secretRef: ref } } }),
-      );
+      const { data } = await rest.call(call, (client) => client.GET("/secrets/{secretRef}", { params: { path: { secretRef: ref } } }));
       return toInfo(data, call.operation);
     },
     async list({ limit, nextToken }, options) {
       const call = { ...options, operation: "secret.list", isIdempotent: true };
       const query = { ...(limit !== undefined && { limit }), ...(nextToken !== undefined && { nextToken }) };
-      const { data, response } = await rest.call(call, (client, init) => client.GET("/secrets", { ...init, params: { query } }));
+      const { data, header } = await rest.call(call, (client) => client.GET("/secrets", { params: { query } }));
       if (!Array.isArray(data)) throw new ProtocolError(`${call.operation}: the answer is not a list`, { operation: call.operation });
       return {
         items: data.map((secret) => toInfo(secret, call.operation)),
-        nextToken: response.headers.get("x-next-token") || undefined,
+        nextToken: header("x-next-token") || undefined,
       };
     },
     async delete(ref, options) {
       const call = { ...options, operation: "secret.destroy", notFound: "not_found", isIdempotent: true } as const;
       try {
-        await rest.call(call, (client, init) => client.DELETE("/secrets/{secretRef}", { ...init, params: { path: { secretRef: ref } } }));
+        await rest.call(call, (client) => client.DELETE("/secrets/{secretRef}", { params: { path: { secretRef: ref } } }));
         return true;
       } catch (error) {
         if (SandboxError.isInstance(error) && error.reason === "not_found") return false;

@@ -50,26 +50,26 @@ export function createStateClient(rest: RestClient): StateClient {
       const call = onSandbox("sandbox.pause", sandboxId, options);
       const body = keepMemory === undefined ? {} : { memory: keepMemory };
       return unless("failed_precondition", async () => {
-        await rest.call(call, (client, init) => client.POST("/sandboxes/{sandboxID}/pause", { ...init, params: toPath(sandboxId), body }));
+        await rest.call(call, (client) => client.POST("/sandboxes/{sandboxID}/pause", { params: toPath(sandboxId), body }));
       });
     },
     async fork(sandboxId, { timeoutMs, count }, options) {
       const call = onSandbox("sandbox.fork", sandboxId, options, false);
       const body = { ...(timeoutMs !== undefined && { timeout: Math.ceil(timeoutMs / 1000) }), ...(count !== undefined && { count }) };
-      const { data, response } = await rest.call(call, (client, init) =>
-        client.POST("/sandboxes/{sandboxID}/fork", { ...init, params: toPath(sandboxId), body }),
+      const { data, header } = await rest.call(call, (client) =>
+        client.POST("/sandboxes/{sandboxID}/fork", { params: toPath(sandboxId), body }),
       );
       if (!Array.isArray(data)) throw new ProtocolError("sandbox.fork: the answer is not a list", { operation: call.operation, sandboxId });
       const copies = data.map(({ sandbox, error }) =>
-        sandbox === undefined ? toForkError(error, sandboxId) : toAccess({ data: sandbox, response }, call.operation),
+        sandbox === undefined ? toForkError(error, sandboxId) : toAccess({ data: sandbox, header }, call.operation),
       );
       // A server that does not say copies memory, as the contract has it.
-      return { copies, memory: response.headers.get("agent-sandbox-fork-memory") !== "false" };
+      return { copies, memory: header("agent-sandbox-fork-memory") !== "false" };
     },
     async createSnapshot(sandboxId, name, options) {
       const call = onSandbox("sandbox.createSnapshot", sandboxId, options, false);
-      const { data } = await rest.call(call, (client, init) =>
-        client.POST("/sandboxes/{sandboxID}/snapshots", { ...init, params: toPath(sandboxId), body: name === undefined ? {} : { name } }),
+      const { data } = await rest.call(call, (client) =>
+        client.POST("/sandboxes/{sandboxID}/snapshots", { params: toPath(sandboxId), body: name === undefined ? {} : { name } }),
       );
       if (!data?.snapshotID) throw new ProtocolError(`${call.operation}: the answer describes no snapshot`, { operation: call.operation });
       return toSnapshot(data);
@@ -82,15 +82,15 @@ export function createStateClient(rest: RestClient): StateClient {
         ...(limit !== undefined && { limit }),
         ...(nextToken !== undefined && { nextToken }),
       };
-      const { data, response } = await rest.call(call, (client, init) => client.GET("/snapshots", { ...init, params: { query } }));
+      const { data, header } = await rest.call(call, (client) => client.GET("/snapshots", { params: { query } }));
       if (!Array.isArray(data)) throw new ProtocolError(`${call.operation}: the answer is not a list`, { operation: call.operation });
-      return { items: data.map(toSnapshot), nextToken: response.headers.get("x-next-token") || undefined };
+      return { items: data.map(toSnapshot), nextToken: header("x-next-token") || undefined };
     },
     async deleteSnapshot(snapshotId, options) {
       const call = { ...options, operation: "sandbox.deleteSnapshot", notFound: "template_not_found", isIdempotent: true } as const;
       return unless("template_not_found", async () => {
         const params = { path: { templateID: snapshotId } };
-        await rest.call(call, (client, init) => client.DELETE("/templates/{templateID}", { ...init, params }));
+        await rest.call(call, (client) => client.DELETE("/templates/{templateID}", { params }));
       });
     },
   };

@@ -114,15 +114,15 @@ export function createTemplateClient(rest: RestClient, http: HttpClient): Templa
   });
   return {
     async request(body, options) {
-      const { data } = await rest.call(call("build", options, false), (client, init) => client.POST("/v3/templates", { ...init, body }));
+      const { data } = await rest.call(call("build", options, false), (client) => client.POST("/v3/templates", { body }));
       if (!data?.templateID || !data.buildID)
         throw new ProtocolError("template.build: the answer names no build", { operation: "template.build" });
       return { templateId: data.templateID, buildId: data.buildID, tags: data.tags ?? [] };
     },
 
     async files(templateId, hash, options) {
-      const { data } = await rest.call(call("upload", options, true), (client, init) =>
-        client.GET("/templates/{templateID}/files/{hash}", { ...init, params: { path: { templateID: templateId, hash } } }),
+      const { data } = await rest.call(call("upload", options, true), (client) =>
+        client.GET("/templates/{templateID}/files/{hash}", { params: { path: { templateID: templateId, hash } } }),
       );
       return { isPresent: data?.present === true, ...(data?.url !== undefined && { url: data.url }), headers: data?.headers ?? {} };
     },
@@ -159,9 +159,8 @@ export function createTemplateClient(rest: RestClient, http: HttpClient): Templa
     },
 
     async start({ templateId, buildId }, body, options) {
-      await rest.call(call("build", options, false), (client, init) =>
+      await rest.call(call("build", options, false), (client) =>
         client.POST("/v2/templates/{templateID}/builds/{buildID}", {
-          ...init,
           params: { path: { templateID: templateId, buildID: buildId } },
           body,
         }),
@@ -169,9 +168,8 @@ export function createTemplateClient(rest: RestClient, http: HttpClient): Templa
     },
 
     async status({ templateId, buildId }, logsOffset, options) {
-      const { data } = await rest.call(call("getBuildStatus", options, true), (client, init) =>
+      const { data } = await rest.call(call("getBuildStatus", options, true), (client) =>
         client.GET("/templates/{templateID}/builds/{buildID}/status", {
-          ...init,
           params: { path: { templateID: templateId, buildID: buildId }, query: logsOffset === undefined ? {} : { logsOffset } },
         }),
       );
@@ -190,8 +188,8 @@ export function createTemplateClient(rest: RestClient, http: HttpClient): Templa
 
     async exists(name, options) {
       try {
-        await rest.call(call("exists", options, true), (client, init) =>
-          client.GET("/templates/aliases/{alias}", { ...init, params: { path: { alias: name } } }),
+        await rest.call(call("exists", options, true), (client) =>
+          client.GET("/templates/aliases/{alias}", { params: { path: { alias: name } } }),
         );
         return true;
       } catch (error) {
@@ -203,27 +201,25 @@ export function createTemplateClient(rest: RestClient, http: HttpClient): Templa
     },
 
     async assignTags(target, tags, options) {
-      const { data } = await rest.call(call("assignTags", options, true), (client, init) =>
-        client.POST("/templates/tags", { ...init, body: { target, tags: [...tags] } }),
+      const { data } = await rest.call(call("assignTags", options, true), (client) =>
+        client.POST("/templates/tags", { body: { target, tags: [...tags] } }),
       );
       return { tags: data?.tags ?? [], buildId: data?.buildID ?? "" };
     },
 
     async removeTags(name, tags, options) {
-      await rest.call(call("removeTags", options, true), (client, init) =>
-        client.DELETE("/templates/tags", { ...init, body: { name, tags: [...tags] } }),
-      );
+      await rest.call(call("removeTags", options, true), (client) => client.DELETE("/templates/tags", { body: { name, tags: [...tags] } }));
     },
 
     async tags(templateId, options) {
-      const { data } = await rest.call(call("getTags", options, true), (client, init) =>
-        client.GET("/templates/{templateID}/tags", { ...init, params: { path: { templateID: templateId } } }),
+      const { data } = await rest.call(call("getTags", options, true), (client) =>
+        client.GET("/templates/{templateID}/tags", { params: { path: { templateID: templateId } } }),
       );
       return (data ?? []).map(({ tag, buildID, createdAt }) => ({ tag, buildId: buildID, createdAt: new Date(createdAt) }));
     },
 
     async list(options) {
-      const { data } = await rest.call(call("list", options, true), (client, init) => client.GET("/templates", { ...init }));
+      const { data } = await rest.call(call("list", options, true), (client) => client.GET("/templates"));
       return (data ?? []).map((wire) => ({
         ...toFacts(wire),
         buildId: wire.buildID,
@@ -235,8 +231,8 @@ export function createTemplateClient(rest: RestClient, http: HttpClient): Templa
     },
 
     async get(template, options) {
-      const { data } = await rest.call(call("get", options, true), (client, init) =>
-        client.GET("/templates/{templateID}", { ...init, params: { path: { templateID: template } } }),
+      const { data } = await rest.call(call("get", options, true), (client) =>
+        client.GET("/templates/{templateID}", { params: { path: { templateID: template } } }),
       );
       if (data === undefined) throw new ProtocolError("template.get: the answer describes no template", { operation: "template.get" });
       const builds = data.builds.map((build) => ({
@@ -251,8 +247,8 @@ export function createTemplateClient(rest: RestClient, http: HttpClient): Templa
 
     async delete(template, options) {
       try {
-        await rest.call(call("delete", options, true), (client, init) =>
-          client.DELETE("/templates/{templateID}", { ...init, params: { path: { templateID: template } } }),
+        await rest.call(call("delete", options, true), (client) =>
+          client.DELETE("/templates/{templateID}", { params: { path: { templateID: template } } }),
         );
         return true;
       } catch (error) {

@@ -1,9 +1,10 @@
 import type { components } from "../../gen/openapi/terminals.js";
 import { ProtocolError, SandboxNotFoundError, TimeoutError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
+import { untilAborted } from "../shared/until-aborted.js";
 import type { DaemonHttp } from "../transport/daemon-http.js";
 import { Deadline } from "../transport/deadline.js";
-import { toStreamTimeout } from "../transport/rpc.js";
+import { toStreamTimeout } from "../transport/stream-timeout.js";
 import { RefusedUpgrade, type WebSocketOpener } from "../transport/websocket.js";
 import { errorFromResponse } from "../transport/wire-errors.js";
 import { pause } from "./backoff.js";
@@ -12,9 +13,6 @@ import { GIVE_UP_MS, isPassing, Outage } from "./resumable-stream.js";
 import { StreamLife } from "./stream-life.js";
 import { TerminalConnection } from "./terminal-connection.js";
 import { type ReadyConnection, ResumableTerminal, type TerminalStream, WINDOW_BYTES } from "./terminal-stream.js";
-
-/** The name under which a platform announces terminals over WebSocket. */
-export const TERMINAL_SERVICE = "pty.v1";
 
 const TERMINAL_PATH = "/agentsandbox/pty";
 const TICKET_PATH = "/agentsandbox/pty/tickets";
@@ -238,13 +236,5 @@ function toFirstError(error: unknown, sandboxId: string): unknown {
     sandboxId,
     cause: error,
     ...(error.operation !== undefined && { operation: error.operation }),
-  });
-}
-
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
 }

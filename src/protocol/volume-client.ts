@@ -103,18 +103,18 @@ export function createVolumeClient(rest: RestClient, settings: VolumeContentSett
   return {
     async create(name, options) {
       const call = { ...options, operation: "volume.create", isIdempotent: false };
-      const { data } = await rest.call(call, (client, init) => client.POST("/volumes", { ...init, body: { name } }));
+      const { data } = await rest.call(call, (client) => client.POST("/volumes", { body: { name } }));
       return toAccess(data, call.operation);
     },
     async get(volumeId, options) {
       const call = { ...options, operation: "volume.connect", isIdempotent: true };
       const params = { path: { volumeID: volumeId } };
-      const { data } = await rest.call(call, (client, init) => client.GET("/volumes/{volumeID}", { ...init, params }));
+      const { data } = await rest.call(call, (client) => client.GET("/volumes/{volumeID}", { params }));
       return toAccess(data, call.operation);
     },
     async list(options) {
       const call = { ...options, operation: "volume.list", isIdempotent: true };
-      const { data } = await rest.call(call, (client, init) => client.GET("/volumes", { ...init }));
+      const { data } = await rest.call(call, (client) => client.GET("/volumes"));
       if (!Array.isArray(data)) throw new ProtocolError(`${call.operation}: the answer is not a list`, { operation: call.operation });
       return data.map(({ volumeID, name }) => ({ volumeId: volumeID, name }));
     },
@@ -122,7 +122,7 @@ export function createVolumeClient(rest: RestClient, settings: VolumeContentSett
       const call = { ...options, operation: "volume.destroy", isIdempotent: true };
       const params = { path: { volumeID: volumeId } };
       try {
-        await rest.call(call, (client, init) => client.DELETE("/volumes/{volumeID}", { ...init, params }));
+        await rest.call(call, (client) => client.DELETE("/volumes/{volumeID}", { params }));
         return true;
       } catch (error) {
         if (SandboxError.isInstance(error) && error.reason === "not_found") return false;

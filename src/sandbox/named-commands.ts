@@ -2,7 +2,7 @@ import { InvalidArgumentError, ProtocolError } from "../errors/error-classes.js"
 import { CommandArgumentError, CommandNotFoundError, toUnknownCommand } from "../errors/named-command-errors.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import type { NamedCommandClient, ServerTarget } from "../protocol/named-command-client.js";
-import { isNoServer } from "../protocol/named-command-errors.js";
+import { isNoServer } from "../protocol/no-command-server.js";
 import { fromReadableStream } from "../shared/byte-stream.js";
 import { type CommandArgument, toArgumentValues } from "../shared/command-arguments.js";
 import type { ArgumentInput, CommandSet, CommandShape, ProgressOf, ResultOf } from "../shared/command-definition.js";

@@ -56,8 +56,8 @@ export async function openPlatform(options: ConnectionOptions): Promise<Platform
   const config = await resolvePlatform(options);
   return {
     config,
-    lifecycle: openLifecycle(config, pool),
-    states: openStateClient(config, pool),
+    lifecycle: await openLifecycle(config, pool, options.signal),
+    states: await openStateClient(config, pool, options.signal),
     records: openRecordClient(config, pool),
   };
 }
@@ -69,17 +69,17 @@ export async function openNetwork(sandboxId: string, options: ConnectionOptions)
 
 /** Resolve the settings and open the secrets of the control plane. */
 export async function openSecrets(options: ConnectionOptions): Promise<SecretClient> {
-  return openSecretClient(await resolvePlatform(options), pool);
+  return openSecretClient(await resolvePlatform(options), pool, options.signal);
 }
 
 /** Resolve the settings and open the templates of the control plane. */
 export async function openTemplates(options: ConnectionOptions): Promise<TemplateClient> {
-  return openTemplateClient(await resolvePlatform(options), pool);
+  return openTemplateClient(await resolvePlatform(options), pool, options.signal);
 }
 
 /** Resolve the settings and open the volumes of the control plane. */
 export async function openVolumes(options: ConnectionOptions): Promise<VolumeClient> {
-  return openVolumeClient(await resolvePlatform(options), pool);
+  return openVolumeClient(await resolvePlatform(options), pool, options.signal);
 }
 
 /** Open the late mounts of a control plane. */

@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from "../errors/error-classes.js";
 import { assertText } from "../shared/text-check.js";
-import type { RequestOptions } from "../transport/config.js";
 
 /** Longest life in milliseconds: the wire counts whole seconds in 32 bits. */
 const MAX_LIFE_MS = (2 ** 31 - 1) * 1000;
@@ -16,6 +15,13 @@ export function checkLifeMs(value: number | undefined): number | undefined {
     throw new InvalidArgumentError(`timeoutMs must be a number of milliseconds between 0 and ${MAX_LIFE_MS}, not ${String(value)}`);
   }
   return value;
+}
+
+/** The same for a life that must be given. */
+export function requireLifeMs(timeoutMs: number): number {
+  const lifeMs = checkLifeMs(timeoutMs);
+  if (lifeMs === undefined) throw new InvalidArgumentError("timeoutMs must be given");
+  return lifeMs;
 }
 
 /**
@@ -59,11 +65,6 @@ export function checkPid(pid: number): number {
     throw new InvalidArgumentError(`pid must be a positive whole number, not ${String(pid)}`);
   }
   return pid;
-}
-
-/** The part of the options that concerns one request. */
-export function pickRequest({ signal, requestTimeoutMs }: RequestOptions): RequestOptions {
-  return { signal, requestTimeoutMs };
 }
 
 /** @throws {@link InvalidArgumentError} it is no id at all. */

@@ -1,10 +1,11 @@
 import { InvalidArgumentError } from "../errors/error-classes.js";
 import type { MetricsRange } from "../protocol/record-client.js";
 import type { SandboxEvent, SandboxLogEntry, SandboxLogQuery, SandboxMetrics, SnapshotInfo } from "../protocol/state-types.js";
+import { pickRequest } from "../shared/pick-request.js";
 import { assertText } from "../shared/text-check.js";
 import { type ConnectionOptions, type RequestOptions, resolveConfig } from "../transport/config.js";
 import { openPlatform, type SandboxParts } from "./open-sandbox.js";
-import { checkSandboxId, pickRequest } from "./options.js";
+import { checkSandboxId } from "./options.js";
 import { Paginator } from "./paginator.js";
 
 /** How a sandbox is paused. */

@@ -1,26 +1,28 @@
-import { FailedPreconditionError, InvalidArgumentError, TemplateError } from "../errors/error-classes.js";
+import { InvalidArgumentError, TemplateError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import { isVersionAtLeast } from "../protocol/daemon-version.js";
 import type { SandboxIsolation } from "../protocol/isolation-types.js";
-import type { ConnectSpec, NewSandboxSpec, SandboxInfo, SandboxQuery } from "../protocol/lifecycle-types.js";
+import type { SandboxInfo, SandboxQuery } from "../protocol/lifecycle-types.js";
 import type { NetworkLogEntry, NetworkUpdate, SandboxNetwork } from "../protocol/network-client.js";
 import { DAEMON_PORT, preloadDaemonCalls, toHost } from "../protocol/platform.js";
 import type { CommandSet } from "../shared/command-definition.js";
-import { signFileUrl } from "../shared/signed-url.js";
+import { pickRequest } from "../shared/pick-request.js";
 import { assertText } from "../shared/text-check.js";
 import { type ConnectionOptions, type RequestOptions, resolveConfig } from "../transport/config.js";
 import type { Code, RunCodeOptions } from "./code/code.js";
 import type { Execution } from "./code/execution.js";
 import type { Commands } from "./commands.js";
-import { assertIsolated, type SandboxBoundaryOptions, toBoundarySpec } from "./create-isolated.js";
+import { assertIsolated, type SandboxBoundaryOptions } from "./create-isolated.js";
+import { type FileUrlOptions, toFileUrl } from "./file-url.js";
 import type { Files } from "./files.js";
-import { type SandboxLifecycleOptions, type SandboxOnResume, toPolicy, toWantsMemory } from "./lifecycle-options.js";
+import type { SandboxLifecycleOptions, SandboxOnResume } from "./lifecycle-options.js";
 import type { CommandInfo, CommandListOptions, NamedRunOptions, TypedCommands } from "./named-commands.js";
 import type { Network, NetworkLogOptions } from "./network.js";
 import { openNetwork, openPlatform, openSandboxParts, type SandboxParts } from "./open-sandbox.js";
-import { checkEnvs, checkLifeMs, checkSandboxId, checkUser, pickRequest } from "./options.js";
+import { checkLifeMs, checkSandboxId, requireLifeMs } from "./options.js";
 import { Paginator } from "./paginator.js";
 import type { Pty } from "./pty.js";
+import { toConnectSpec, toSpec } from "./sandbox-spec.js";
 import { SandboxStates } from "./sandbox-states.js";
 
 /** How a sandbox is made. */
@@ -75,14 +77,6 @@ export interface SandboxListOptions extends ConnectionOptions {
   readonly limit?: number | undefined;
   /** Where an earlier list with the same query and order stopped. */
   readonly nextToken?: string | undefined;
-}
-
-/** What a signed file URL permits. */
-export interface FileUrlOptions {
-  /** User whose home relative paths mean. @defaultValue the template's user */
-  readonly user?: string | undefined;
-  /** Seconds until the URL is refused. @defaultValue as long as the sandbox lives */
-  readonly useSignatureExpiration?: number | undefined;
 }
 
 /** A list of sandboxes, loaded page by page. */
@@ -346,29 +340,10 @@ export class Sandbox extends SandboxStates {
     return this.#fileUrl("read", path, options);
   }
 
-  async #fileUrl(operation: "read" | "write", path: string | undefined, options: FileUrlOptions): Promise<string> {
-    if (path !== undefined) assertText("path", path);
-    const user = checkUser(options.user);
+  #fileUrl(operation: "read" | "write", path: string | undefined, options: FileUrlOptions): Promise<string> {
     const { access, platform } = this.#parts;
-    const lifeSeconds = options.useSignatureExpiration;
-    if (lifeSeconds !== undefined && !Number.isFinite(lifeSeconds)) {
-      throw new InvalidArgumentError(`useSignatureExpiration must be a number of seconds, not ${String(lifeSeconds)}`);
-    }
-    const query = new URLSearchParams({ ...(path !== undefined && { path }), ...(user !== undefined && { username: user }) });
-    if (access.accessToken === undefined) {
-      if (lifeSeconds !== undefined) {
-        throw new FailedPreconditionError("useSignatureExpiration needs a secured sandbox; the URLs of this one need no signature");
-      }
-    } else {
-      const expiresAtSeconds = lifeSeconds === undefined ? undefined : Math.floor(Date.now() / 1000 + lifeSeconds);
-      query.set(
-        "signature",
-        await signFileUrl({ path: path ?? "", operation, username: user ?? "", expiresAtSeconds }, access.accessToken),
-      );
-      if (expiresAtSeconds !== undefined) query.set("signature_expiration", String(expiresAtSeconds));
-    }
-    const base = platform.config.sandboxUrl ?? `https://${this.getHost(DAEMON_PORT)}`;
-    return `${base}/files?${query}`;
+    const baseUrl = platform.config.sandboxUrl ?? `https://${this.getHost(DAEMON_PORT)}`;
+    return toFileUrl({ operation, path, baseUrl, accessToken: access.accessToken }, options);
   }
 }
 
@@ -387,27 +362,4 @@ async function forkOn<T extends Sandbox>(
 function newInstance<T extends Sandbox>(Class: FactoryThis<T>, parts: SandboxParts): T {
   // A static method that was taken off its class has no `this`; it then makes plain sandboxes, which is what T is by default.
   return new (Class ?? (Sandbox as unknown as SandboxClass<T>))(parts);
-}
-
-function toSpec(options: SandboxCreateOptions, defaultTemplate: string): NewSandboxSpec {
-  const { template = defaultTemplate, metadata, allowInternetAccess, network } = options;
-  assertText("template", template);
-  for (const [key, value] of Object.entries(metadata ?? {})) {
-    assertText("a metadata key", key);
-    assertText(`metadata.${key}`, value);
-  }
-  const envs = options.envs === undefined ? undefined : checkEnvs(options.envs);
-  const timeoutMs = checkLifeMs(options.timeoutMs);
-  const checked = { template, timeoutMs, metadata, envs, allowInternetAccess, network, policy: toPolicy(options.lifecycle) };
-  return { ...checked, ...toBoundarySpec(options) };
-}
-
-function toConnectSpec({ timeoutMs, onResume }: WakeOptions): ConnectSpec {
-  return { timeoutMs: checkLifeMs(timeoutMs), wantsMemory: toWantsMemory(onResume) };
-}
-
-function requireLifeMs(timeoutMs: number): number {
-  const lifeMs = checkLifeMs(timeoutMs);
-  if (lifeMs === undefined) throw new InvalidArgumentError("timeoutMs must be given");
-  return lifeMs;
 }

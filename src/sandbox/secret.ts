@@ -1,8 +1,8 @@
 import { InvalidArgumentError, NotFoundError } from "../errors/error-classes.js";
 import type { SecretInfo } from "../protocol/secret-client.js";
+import { pickRequest } from "../shared/pick-request.js";
 import type { ConnectionOptions } from "../transport/config.js";
 import { openSecrets } from "./open-sandbox.js";
-import { pickRequest } from "./options.js";
 import { Paginator } from "./paginator.js";
 
 /** How a secret is stored. */

@@ -1,4 +1,3 @@
-import createClient, { type Client } from "openapi-fetch";
 import type { paths as FcMountPaths } from "../../gen/openapi/fc-mounts.js";
 import type { paths as LifecyclePaths } from "../../gen/openapi/lifecycle.js";
 import { AuthenticationError, ProtocolError } from "../errors/error-classes.js";
@@ -9,6 +8,7 @@ import type { ApiKeyProvider } from "./config.js";
 import { Deadline } from "./deadline.js";
 import { type HttpClient, type HttpResponse, withWholeAnswers } from "./http.js";
 import type { SafeLogger } from "./logger.js";
+import { type Operations, openOperations, type RestAnswer, type RestRequest } from "./rest-request.js";
 import { GATEWAY_STATUSES, sendWithRetry } from "./retry.js";
 import { type CallContext, errorFromResponse, optionsOf } from "./wire-errors.js";
 
@@ -37,34 +37,18 @@ export interface RestCallOptions {
   readonly isIdempotent: boolean;
 }
 
-/** What the typed client needs for one call: it carries the deadline, the retries and the errors. */
-export interface RestInit {
-  readonly fetch: (request: Request) => Promise<Response>;
-}
-
-/** What is left of an answer once its errors are thrown. */
-export interface RestAnswer<T> {
-  /** Absent when the body was empty. */
-  readonly data: T | undefined;
-  readonly response: Response;
-}
-
 /** What a control plane has: the shared wire and what one service adds to it. */
 type ControlPaths = LifecyclePaths & FcMountPaths;
 
 /** Calls to the control plane, typed by the contract. Every failure rejects with a typed error or the abort reason. */
 export interface RestClient<Paths extends object = ControlPaths> {
-  call<T>(
-    options: RestCallOptions,
-    send: (client: Client<Paths>, init: RestInit) => Promise<{ data?: T; response: Response }>,
-  ): Promise<RestAnswer<T>>;
+  call<T>(options: RestCallOptions, send: (operations: Operations<Paths>) => Promise<{ data?: T }>): Promise<RestAnswer<T>>;
   /** Open a stream with GET; the request timeout ends with its head. */
   stream(options: RestCallOptions, path: string, headers: Readonly<Record<string, string>>): Promise<HttpResponse>;
 }
 
 /** Open a client for the control plane. */
 export function createRestClient<Paths extends object = ControlPaths>(rest: RestOptions): RestClient<Paths> {
-  const client = createClient<Paths>({ baseUrl: rest.baseUrl });
   const toContext = (options: RestCallOptions): CallContext => {
     const context: CallContext = { ...options, peer: "control" };
     if (rest.apiKey) return context;
@@ -87,12 +71,12 @@ export function createRestClient<Paths extends object = ControlPaths>(rest: Rest
       deadline.stopTimer();
       return answer;
     },
-    call: async (options, send) => {
+    call: async <T>(options: RestCallOptions, send: (operations: Operations<Paths>) => Promise<{ data?: T }>) => {
       const context = toContext(options);
       using deadline = new Deadline({ ...options, requestTimeoutMs: options.requestTimeoutMs ?? rest.requestTimeoutMs });
       try {
-        const { data, response } = await send(client, { fetch: (request) => exchange(rest, options, context, deadline, request) });
-        return { data, response };
+        const operations = openOperations<Paths>(rest.baseUrl, (request) => exchange(rest, options, context, deadline, request));
+        return (await send(operations)) as RestAnswer<T>; // what `exchange` resolved to
       } catch (error) {
         if (deadline.signal.aborted) throw deadline.signal.reason;
         if (SandboxError.isInstance(error)) throw error;
@@ -112,18 +96,15 @@ async function exchange(
   options: RestCallOptions,
   context: CallContext,
   deadline: Deadline,
-  request: Request,
-): Promise<Response> {
+  request: RestRequest,
+): Promise<RestAnswer<never>> {
   const startedAtMs = Date.now();
-  const body = request.body === null ? undefined : await request.text();
   const send = (identity: Readonly<Record<string, string>>) =>
     sendWithRetry(
       withWholeAnswers(rest.http, isSuccess),
       {
-        method: request.method,
-        url: request.url,
-        headers: { ...rest.apiHeaders, ...Object.fromEntries(request.headers), ...identity },
-        body,
+        ...request,
+        headers: { ...rest.apiHeaders, ...request.headers, ...identity },
         signal: deadline.signal,
         isIdempotent: options.isIdempotent,
       },
@@ -148,19 +129,9 @@ async function exchange(
   }
   rest.logger.info("request", facts);
   const bytes = await answer.bytes();
-  const headers: [string, string][] = [];
-  for (const name of PASSED_HEADERS) {
-    const value = answer.header(name);
-    if (value !== undefined) headers.push([name, value]);
-  }
-  // A Response of an empty success must not have a body at all.
-  const isEmpty = bytes.length === 0;
-  return new Response(isEmpty ? null : (bytes as Uint8Array<ArrayBuffer>), { status: isEmpty ? 204 : answer.status, headers });
+  return { data: bytes.length === 0 ? undefined : JSON.parse(new TextDecoder().decode(bytes)), header: (name) => answer.header(name) };
 }
 
 function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
-
-/** The answer headers that the layers above read. */
-const PASSED_HEADERS = ["content-type", "x-next-token", "agent-sandbox-encoding", "agent-sandbox-services", "agent-sandbox-fork-memory"];

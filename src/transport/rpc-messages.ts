@@ -12,9 +12,6 @@ import { ProcessService } from "../../gen/proto/agentsandbox/process/v1/process_
 import { Filesystem } from "../../gen/proto/filesystem/filesystem_pb.js";
 import { Process } from "../../gen/proto/process/process_pb.js";
 
-// The services of a daemon and the encoding of their messages: a large part of the code of a client. `load-messages.ts` imports this module
-// when the first call needs it, and nothing else does, so that it is no part of what an entry loads.
-
 /** The services that a call may name a method of. */
 export const SERVICES = { Filesystem, Process, ProcessService };
 

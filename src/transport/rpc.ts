@@ -1,14 +1,9 @@
 import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import { ConnectionError, ProtocolError, SandboxNotFoundError, TimeoutError } from "../errors/error-classes.js";
 import type { ErrorReason } from "../errors/reason.js";
-import { SandboxError } from "../errors/sandbox-error.js";
-import { Deadline } from "./deadline.js";
-import { COMPRESSED_FLAG, END_STREAM_FLAG, EnvelopeReader, encodeEnvelope } from "./envelope.js";
-import { type HttpClient, type HttpResponse, withWholeAnswers } from "./http.js";
-import { loadMessages, type Messages } from "./load-messages.js";
+import { latePart } from "../shared/load-part.js";
+import type { HttpClient } from "./http.js";
 import type { SafeLogger } from "./logger.js";
-import { NO_STATUSES, sendWithRetry } from "./retry.js";
-import { type CallContext, errorFromConnect, errorFromResponse, optionsOf, toConnectCode, toSandboxGoneError } from "./wire-errors.js";
+import type { SERVICES } from "./rpc-messages.js";
 
 /** How to reach one daemon. */
 export interface RpcOptions {
@@ -59,7 +54,7 @@ export interface RpcStream<T> {
 }
 
 /** Names a method, once the services are loaded. */
-export type SelectMethod<M> = (services: Messages["SERVICES"]) => M;
+export type SelectMethod<M> = (services: typeof SERVICES) => M;
 
 /** Connect calls to one daemon. Errors are typed here, once, for every layer above. */
 export interface RpcClient {
@@ -76,236 +71,17 @@ export interface RpcClient {
   ): Promise<RpcStream<MessageShape<O>>>;
 }
 
-const KEEPALIVE_MS = 50_000;
-/** The daemon ends a stream at its deadline; the client waits this much longer before it does so itself. */
-const DEADLINE_GRACE_MS = 2_000;
-/** Connect-Timeout-Ms has at most ten digits; more is as good as no limit. */
-const MAX_TIMEOUT_MS = 9_999_999_999;
-
-/** Open a client for the Connect protocol (connectrpc.com/docs/protocol) over any {@link HttpClient}. */
+/** Open a client for the Connect protocol (connectrpc.com/docs/protocol) over any {@link HttpClient}. Its code is loaded with the first call. */
 export function createRpcClient(options: RpcOptions): RpcClient {
-  let client: Promise<LoadedClient> | undefined;
-  const load = (): Promise<LoadedClient> => {
-    client ??= loadMessages().then(
-      (messages) => ({ ...options, messages }),
-      (error) => {
-        client = undefined;
-        throw error;
-      },
-    );
-    return client;
-  };
+  const calls = latePart("talks to sandboxes", async () => (await import("./rpc-calls.js")).createRpcCalls(options));
   return {
     sandboxId: options.sandboxId,
-    unary: async (method, input, call) => {
-      const loaded = await load();
-      return callUnary(loaded, method(loaded.messages.SERVICES), input, call);
-    },
-    stream: async (method, input, call) => {
-      const loaded = await load();
-      return openStream(loaded, method(loaded.messages.SERVICES), input, call);
-    },
+    unary: async (method, input, call) => (await calls(call.signal)).unary(method, input, call),
+    stream: async (method, input, call) => (await calls(call.signal)).stream(method, input, call),
   };
 }
 
-interface LoadedClient extends RpcOptions {
-  readonly messages: Messages;
-}
-
-async function callUnary<I extends DescMessage, O extends DescMessage>(
-  client: LoadedClient,
-  method: DescMethodUnary<I, O>,
-  input: MessageInitShape<I>,
-  options: RpcCallOptions,
-): Promise<MessageShape<O>> {
-  const context = toContext(client, options);
-  using deadline = openDeadline(client, options);
-  try {
-    const request = {
-      method: "POST",
-      url: `${client.baseUrl}/${method.parent.typeName}/${method.name}`,
-      headers: { ...headersOf(client, options), "content-type": client.isBinary ? "application/proto" : "application/json" },
-      body: client.messages.serialize(method.input, input, client.isBinary),
-      signal: deadline.signal,
-      isIdempotent: options.isIdempotent,
-    };
-    // What an error means stands in its body: half of it would turn a missing file into a missing method.
-    const send = withWholeAnswers(client.http, () => true);
-    const response = await sendWithRetry(send, request, { retries: client.retries, statuses: NO_STATUSES }, deadline.endsAtMs);
-    client.logger.info("rpc", { method: method.name, status: response.status, sandboxId: client.sandboxId });
-    if (response.status !== 200) throw await errorFromResponse(response, context, deadline.signal);
-    return parse(client, method.output, await response.bytes(), context);
-  } catch (error) {
-    throw await explain(client, context, deadline, error);
-  }
-}
-
-async function openStream<I extends DescMessage, O extends DescMessage>(
-  client: LoadedClient,
-  method: DescMethodServerStreaming<I, O>,
-  input: MessageInitShape<I>,
-  options: RpcStreamOptions,
-): Promise<RpcStream<MessageShape<O>>> {
-  const context = toContext(client, options);
-  const deadline = openDeadline(client, options);
-  const hasTimeout = options.timeoutMs > 0 && options.timeoutMs <= MAX_TIMEOUT_MS;
-  const life = new Deadline({ operation: options.operation, requestTimeoutMs: hasTimeout ? options.timeoutMs + DEADLINE_GRACE_MS : 0 });
-  life.signal.addEventListener("abort", () => deadline.abort(toStreamTimeout(context, options.timeoutMs)), { once: true });
-  const release = () => {
-    deadline[Symbol.dispose]();
-    life[Symbol.dispose]();
-  };
-  try {
-    const response = await client.http({
-      method: "POST",
-      url: `${client.baseUrl}/${method.parent.typeName}/${method.name}`,
-      headers: {
-        ...headersOf(client, options),
-        "content-type": client.isBinary ? "application/connect+proto" : "application/connect+json",
-        "keepalive-ping-interval": String(Math.round((options.keepaliveMs ?? KEEPALIVE_MS) / 1000)),
-        ...(hasTimeout && { "connect-timeout-ms": String(options.timeoutMs) }),
-      },
-      body: encodeEnvelope(0, client.messages.serialize(method.input, input, client.isBinary)),
-      signal: deadline.signal,
-    });
-    client.logger.info("rpc stream", { method: method.name, status: response.status, sandboxId: client.sandboxId });
-    if (response.status !== 200) throw await errorFromResponse(response, context, deadline.signal);
-    const messages = readMessages(client, method.output, response, context, options.timeoutMs);
-    const first = await messages.next();
-    if (first.done)
-      throw new ProtocolError(`${options.operation}: the daemon ended the stream before its first message`, optionsOf(context));
-    deadline.stopTimer();
-    return {
-      first: first.value,
-      rest: untilReleased(client, messages, context, deadline, release),
-      cancel: (reason) => {
-        deadline.abort(reason);
-        release();
-      },
-    };
-  } catch (error) {
-    release();
-    throw await explain(client, context, deadline, options.isInFlight ? error : toFirstMessageError(error, context));
-  }
-}
-
-/** Before the first message nothing was in flight: a daemon that cannot be reached means that there is no such sandbox. */
-function toFirstMessageError(error: unknown, context: CallContext): unknown {
-  if (!SandboxError.isInstance(error) || error.reason !== "sandbox_gone") return error;
-  return new SandboxNotFoundError(error.message, { ...optionsOf(context), cause: error });
-}
-
-/** The messages of a stream, whose end is the end-of-stream message and nothing else. */
-async function* readMessages<O extends DescMessage>(
-  client: LoadedClient,
-  output: O,
-  response: HttpResponse,
-  context: CallContext,
-  timeoutMs: number,
-): AsyncGenerator<MessageShape<O>, void, undefined> {
-  const reader = new EnvelopeReader();
-  for await (const chunk of response.body) {
-    for (const { flags, data } of reader.push(chunk)) {
-      if ((flags & COMPRESSED_FLAG) !== 0)
-        throw new ProtocolError(`${context.operation}: a message is compressed, which was not asked for`, optionsOf(context));
-      if ((flags & END_STREAM_FLAG) === 0) {
-        yield parse(client, output, data, context);
-        continue;
-      }
-      const error = parseEndOfStream(data, context);
-      if (error?.code === "deadline_exceeded") throw toStreamTimeout(context, timeoutMs);
-      if (error !== undefined) throw errorFromConnect(error, context);
-      return;
-    }
-  }
-  throw new ConnectionError(`${context.operation}: the stream ended before the daemon completed it`, optionsOf(context));
-}
-
-function parseEndOfStream(data: Uint8Array, context: CallContext) {
-  let end: unknown;
-  try {
-    end = JSON.parse(new TextDecoder().decode(data));
-  } catch (cause) {
-    throw new ProtocolError(`${context.operation}: the end-of-stream message is not JSON`, { ...optionsOf(context), cause });
-  }
-  if (typeof end !== "object" || end === null || !("error" in end) || end.error == null) return undefined;
-  const { code, message, details } = end.error as Record<string, unknown>; // a property look-up on any non-null value is safe
-  return {
-    code: (typeof code === "string" ? toConnectCode(code) : undefined) ?? ("unknown" as const),
-    message: typeof message === "string" ? message : "",
-    details,
-  };
-}
-
-async function* untilReleased<T>(
-  client: RpcOptions,
-  messages: AsyncGenerator<T, void, undefined>,
-  context: CallContext,
-  deadline: Deadline,
-  release: () => void,
-): AsyncGenerator<T, void, undefined> {
-  try {
-    yield* messages;
-  } catch (error) {
-    throw await explain(client, context, deadline, error);
-  } finally {
-    release();
-  }
-}
-
-/** The error that the caller sees: the abort's own reason, or the failure with its cause found out. */
-async function explain(client: RpcOptions, context: CallContext, deadline: Deadline, error: unknown): Promise<unknown> {
-  if (deadline.signal.aborted) return deadline.signal.reason;
-  if (!SandboxError.isInstance(error)) {
-    return new ProtocolError(`${context.operation}: the answer cannot be understood`, { ...optionsOf(context), cause: error });
-  }
-  client.logger.error("rpc failed", { operation: context.operation, reason: error.reason, sandboxId: client.sandboxId });
-  if (error.reason !== "connection") return error;
-  const status = await client.probeHealth();
-  if (status === 502) return toSandboxGoneError(context, { cause: error, isInFlight: true });
-  return new ConnectionError(error.message, { ...optionsOf(context), cause: "cause" in error ? error.cause : error });
-}
-
-/** The error for a stream whose own time is over. */
-export function toStreamTimeout(context: Pick<CallContext, "operation" | "sandboxId">, timeoutMs: number): TimeoutError {
-  const isCommand = context.operation.startsWith("commands.") || context.operation.startsWith("pty.");
-  const what = isCommand ? "the command was ended" : "the stream was ended";
-  return new TimeoutError(`${context.operation}: ${what} after timeoutMs (${timeoutMs} ms); raise it, or pass 0 for no limit`, {
-    ...optionsOf(context),
-    timeout: "command",
-  });
-}
-
-function toContext(client: RpcOptions, options: RpcCallOptions): CallContext {
-  return { operation: options.operation, sandboxId: client.sandboxId, notFound: options.notFound, peer: "daemon", isRpc: true };
-}
-
-function openDeadline(client: RpcOptions, options: RpcCallOptions): Deadline {
-  return new Deadline({
-    operation: options.operation,
-    signal: options.signal,
-    requestTimeoutMs: options.requestTimeoutMs ?? client.requestTimeoutMs,
-    sandboxId: client.sandboxId,
-  });
-}
-
-function headersOf(client: RpcOptions, options: RpcCallOptions): Record<string, string> {
-  return {
-    ...client.headers,
-    "connect-protocol-version": "1",
-    ...(options.user !== undefined && { authorization: toBasicUser(options.user) }),
-  };
-}
-
-/** Basic credentials of a user name without a password, as UTF-8 on every runtime. */
-export function toBasicUser(user: string): string {
-  return `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(`${user}:`)))}`;
-}
-
-function parse<O extends DescMessage>(client: LoadedClient, schema: O, bytes: Uint8Array, context: CallContext): MessageShape<O> {
-  try {
-    return client.messages.parse(schema, bytes, client.isBinary);
-  } catch (cause) {
-    throw new ProtocolError(`${context.operation}: the daemon's answer cannot be decoded`, { ...optionsOf(context), cause });
-  }
+/** Begin to load that code, so that the first call need not wait. A failure shows at that call. */
+export function preloadRpc(): void {
+  import("./rpc-calls.js").catch(() => undefined);
 }

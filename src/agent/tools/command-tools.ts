@@ -12,19 +12,21 @@ export function commandTools({ session, maxTextLength: maxOutputBytes }: ToolCon
     defineTool({
       name: "run_code",
       description:
-        "Run a program in the sandbox and get what it prints. Each call is a new process in the home directory: files stay, variables do not. " +
-        "Print what you want to see.",
+        "Run code in the sandbox, in the home directory, and get what it prints. Where the answer begins with `kernel`, variables, imports and " +
+        "functions stay for later calls in the same language, and the value of the last expression and figures are shown too. Where it begins " +
+        "with `exit code`, each call is a new process: files stay, variables do not, and only what is printed is seen. " +
+        "Sandboxes of the template code-interpreter-v1 have kernels.",
       parameters: {
-        code: { type: "string", isRequired: true, description: "The whole program." },
+        code: { type: "string", isRequired: true, description: "A whole program, or the next step in a kernel." },
         language: { type: "string", options: CODE_LANGUAGES, default: "python", description: "What it is written in." },
         timeout_ms: TIMEOUT_MS,
         sandbox_id: SANDBOX_ID,
       },
       run: ({ code, language, timeout_ms: timeoutMs, sandbox_id }, options) =>
-        session.use(sandbox_id, timeoutMs, async (sandbox) => {
+        // As long again until its turn in a kernel.
+        session.use(sandbox_id, 2 * timeoutMs, async (sandbox) => {
           // The parameter allows these words only.
-          const end = await runCode(sandbox, code, language as CodeLanguage, { ...options, timeoutMs, maxOutputBytes });
-          return toRunResult(end);
+          return runCode(sandbox, code, language as CodeLanguage, { ...options, timeoutMs, maxOutputBytes });
         }),
     }),
     defineTool({

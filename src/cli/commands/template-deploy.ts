@@ -1,12 +1,12 @@
 import { BuildError, FailedPreconditionError, InvalidArgumentError, TimeoutError } from "../../index.js";
 import { type FcControlClient, fcControl, fcControlUrl } from "../../sandbox/fc/index.js";
+import type { EngineName } from "../../shared/container-engines-node.js";
 import { quoteShellWord } from "../../shared/shell-quote.js";
 import { askLeave } from "../deploy/ask.js";
 import { type DeployOptions, type DeployPlan, toDeployPlan } from "../deploy/deploy-plan.js";
 import { withEnvs } from "../deploy/dockerfile-envs.js";
 import {
   type EngineCommand,
-  type EngineName,
   findEngine,
   registryOf,
   runEngine,

@@ -1,8 +1,9 @@
 import { InvalidArgumentError, NotFoundError } from "../../index.js";
 import { type FcTemplateSpec, readFcSettings } from "../../sandbox/fc/index.js";
+import type { EngineName } from "../../shared/container-engines-node.js";
 import { openTemplateDirectory } from "../template-directory.js";
 import { TEMPLATE_FILE, type TemplateYaml } from "../template-yaml.js";
-import type { EngineName, ImageBuild } from "./image-engine.js";
+import type { ImageBuild } from "./image-engine.js";
 
 /** Options of `abx template deploy`. */
 export interface DeployOptions {

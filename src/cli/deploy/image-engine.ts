@@ -1,10 +1,6 @@
 import { spawn } from "node:child_process";
 import { FailedPreconditionError } from "../../index.js";
-
-/** Programs that build and push images, in the order in which they are looked for. */
-export const ENGINE_NAMES = ["podman", "buildah", "docker"] as const;
-
-export type EngineName = (typeof ENGINE_NAMES)[number];
+import { ENGINE_NAMES, type EngineName, engineAnswers } from "../../shared/container-engines-node.js";
 
 /** A command of an engine; `input` goes to its standard input and is never printed. */
 export interface EngineCommand {
@@ -24,8 +20,7 @@ export interface ImageBuild {
 /** The engine that was asked for, else the first one that answers. @throws {@link FailedPreconditionError} there is none. */
 export async function findEngine(wanted: EngineName | undefined): Promise<EngineName> {
   for (const name of wanted === undefined ? ENGINE_NAMES : [wanted]) {
-    // docker without its service has a client that answers, so it is asked for the service.
-    if (await answers(name === "docker" ? [name, "info"] : [name, "--version"])) return name;
+    if (await engineAnswers(name)) return name;
   }
   throw new FailedPreconditionError(
     wanted === undefined ? "building an image needs podman, buildah or docker; none of them answers" : `${wanted} does not answer`,
@@ -67,12 +62,4 @@ export async function runEngine({ argv, input }: EngineCommand): Promise<void> {
 /** docker takes a registry on this machine without TLS by itself, the others have to be told. */
 function tlsFlags(engine: EngineName, registry: string): string[] {
   return engine !== "docker" && /^(localhost|127\.[\d.]+|\[::1\])(:\d+)?$/.test(registry) ? ["--tls-verify=false"] : [];
-}
-
-function answers([program, ...args]: readonly [string, ...string[]]): Promise<boolean> {
-  return new Promise((resolve) => {
-    const child = spawn(program, args, { stdio: "ignore", timeout: 20_000 });
-    child.once("error", () => resolve(false));
-    child.once("close", (code) => resolve(code === 0));
-  });
 }

@@ -2,12 +2,12 @@ import {
   type FileContent,
   type FileData,
   type FileFormat,
-  type RequestOptions,
   Volume as VolumeBase,
   type VolumeEntry,
   type VolumeInfo,
   type VolumeMetadata,
 } from "../../index.js";
+import { pickRequest } from "../../shared/pick-request.js";
 import { type ConnectionOpts, withBound } from "./connection.js";
 import { inFamily, VolumeError, VolumeNotFoundError, VolumePathNotFoundError } from "./errors.js";
 
@@ -124,10 +124,6 @@ export class Volume {
   remove(path: string, options: VolumeApiOpts = {}): Promise<void> {
     return inFamily(OF_PATH, () => this.#volume.remove(path, pickRequest(options)));
   }
-}
-
-function pickRequest({ signal, requestTimeoutMs }: RequestOptions): RequestOptions {
-  return { signal, requestTimeoutMs };
 }
 
 function pickWrite({ uid, gid, mode, force, ...options }: VolumeWriteOpts & VolumeApiOpts) {

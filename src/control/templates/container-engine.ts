@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { FailedPreconditionError, InvalidArgumentError } from "../../errors/error-classes.js";
+import { ENGINE_NAMES, type EngineName, engineAnswers } from "../../shared/container-engines-node.js";
 import type { IdRange } from "../drivers/oci/id-range.js";
 import type { LayerStore } from "./layer-store.js";
 import { shiftOwnership } from "./shift-ownership.js";
@@ -21,7 +22,6 @@ export interface EngineImage {
   readonly envs: Readonly<Record<string, string>>;
 }
 
-const ENGINES = ["podman", "buildah", "docker"] as const;
 const SYSTEM_DIRECTORIES = ["/usr/local/bin", "/usr/bin", "/bin"];
 const MAX_OUTPUT = 16 * 1024 * 1024;
 
@@ -29,10 +29,10 @@ const run = promisify(execFile);
 
 /** A container engine of this machine that holds or pulls images. Nothing is ever run with it. */
 export class ContainerEngine {
-  readonly name: (typeof ENGINES)[number];
+  readonly name: EngineName;
   readonly #command: string;
 
-  private constructor(name: (typeof ENGINES)[number], command: string) {
+  private constructor(name: EngineName, command: string) {
     this.name = name;
     this.#command = command;
   }
@@ -40,16 +40,9 @@ export class ContainerEngine {
   /** The first engine that is installed and answers; `undefined` when there is none. */
   static async find(searchPath: string = process.env.PATH ?? ""): Promise<ContainerEngine | undefined> {
     const directories = [...searchPath.split(delimiter).filter((directory) => directory !== ""), ...SYSTEM_DIRECTORIES];
-    for (const name of ENGINES) {
+    for (const name of ENGINE_NAMES) {
       const command = directories.map((directory) => join(directory, name)).find((path) => existsSync(path));
-      if (command === undefined) continue;
-      try {
-        // docker without its service has a client that answers, so it is asked for the service.
-        await run(command, name === "docker" ? ["info", "--format", "{{.ID}}"] : ["--version"], { timeout: 20_000 });
-        return new ContainerEngine(name, command);
-      } catch {
-        // The next one.
-      }
+      if (command !== undefined && (await engineAnswers(name, command))) return new ContainerEngine(name, command);
     }
     return undefined;
   }

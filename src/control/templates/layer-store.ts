@@ -21,6 +21,10 @@ export interface LayerStore {
   keep(key: string, directory: string | undefined): CachedStep;
   /** Remove layers that no build stands on and no build asked for within the last week, and what killed builds left of theirs. */
   prune(used: ReadonlySet<string>): void;
+  /** Directories that no build stands on, whenever they were asked for last. Some may be under way while a build runs. */
+  unused(used: ReadonlySet<string>): readonly string[];
+  /** Remove those, and the names of the steps that they came from. Only while no build runs. */
+  clear(used: ReadonlySet<string>): void;
 }
 
 const NO_LAYER = "-";
@@ -49,7 +53,26 @@ export function createLayerStore(templatesDir: string): LayerStore {
     }
   };
 
+  const cachedKeys = () => (existsSync(cacheDir) ? readdirSync(cacheDir) : []);
+  const unused = (used: ReadonlySet<string>) => {
+    const names = existsSync(layersDir) ? readdirSync(layersDir) : [];
+    return names
+      .filter((name) => !name.startsWith(".") || name.startsWith(STAGED_PREFIX))
+      .map((name) => join(layersDir, name))
+      .filter((path) => !used.has(path));
+  };
+
   return {
+    unused,
+
+    clear(used) {
+      for (const key of cachedKeys()) {
+        const layer = read(key)?.layer;
+        if (layer === undefined || !used.has(layer)) rmSync(join(cacheDir, key), { force: true });
+      }
+      for (const path of unused(used)) rmSync(path, { recursive: true, force: true });
+    },
+
     find(key) {
       const found = read(key);
       if (found !== undefined) lutimesSync(join(cacheDir, key), new Date(), new Date());
@@ -76,7 +99,7 @@ export function createLayerStore(templatesDir: string): LayerStore {
       if (!existsSync(layersDir)) return;
       const now = Date.now();
       const wanted = new Set(used);
-      for (const key of existsSync(cacheDir) ? readdirSync(cacheDir) : []) {
+      for (const key of cachedKeys()) {
         const isFresh = now - lstatSync(join(cacheDir, key)).mtimeMs < UNUSED_LIFE_MS;
         const layer = read(key)?.layer;
         if (isFresh && layer !== undefined) wanted.add(layer);

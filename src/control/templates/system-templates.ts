@@ -52,6 +52,11 @@ const LOCK_NAME = ".build.lock";
 
 const run = promisify(execFile);
 
+/** Do something while no process builds a system template. @param onWait called once when one does, which is waited for. */
+export function betweenSystemBuilds<T>(templatesDir: string, work: () => Promise<T>, onWait: () => void): Promise<T> {
+  return withLock(templatesDir, LOCK_NAME, work, onWait);
+}
+
 /** The build that is there, when it is what this version of the product would build. */
 export function findCurrent(
   { alias, packages, memoryMb, finish }: SystemTemplate,
@@ -74,9 +79,8 @@ export function findCurrent(
 export async function buildSystemTemplate(template: SystemTemplate, options: BuildSystemTemplateOptions): Promise<ResolvedTemplate> {
   const { alias, packages, memoryMb, finish } = template;
   const { store, templatesDir, idRange, onProgress } = options;
-  return withLock(
+  return betweenSystemBuilds(
     templatesDir,
-    LOCK_NAME,
     async () => {
       removeLeftovers(templatesDir);
       const current = findCurrent(template, store, idRange);

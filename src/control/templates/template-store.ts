@@ -83,8 +83,10 @@ export interface TemplateStore {
    * @param within only builds of this template.
    */
   prune(used: ReadonlySet<string>, within?: string): void;
-  /** Directories of the layers of every finished build. */
-  layersInUse(): ReadonlySet<string>;
+  /** Directories of the builds that {@link TemplateStore.prune} would remove. */
+  unused(used: ReadonlySet<string>): readonly string[];
+  /** Directories of the layers of every finished build, but for those in the directories of `except`. */
+  layersInUse(except?: readonly string[]): ReadonlySet<string>;
 }
 
 const TEMPLATE_ID = /^[a-z0-9]{20}$/;
@@ -127,6 +129,25 @@ export function createTemplateStore(templatesDir: string): TemplateStore {
   const templateIds = (): string[] => (existsSync(templatesDir) ? readdirSync(templatesDir).filter((name) => TEMPLATE_ID.test(name)) : []);
   const allBuilds = (): ResolvedTemplate[] =>
     templateIds().flatMap((templateId) => buildIds(templateId).flatMap((buildId) => readBuild(templateId, buildId, []) ?? []));
+
+  /** What a build stands on is free only after that build, hence the rounds. */
+  const removableBuilds = (used: ReadonlySet<string>, within: string | undefined): string[] => {
+    const index = readTemplateIndex(templatesDir);
+    const removable: string[] = [];
+    let builds = allBuilds();
+    for (;;) {
+      const round = builds.filter(({ templateId, buildId, directory }) => {
+        const isTagged = Object.values(index[templateId]?.tags ?? {}).includes(buildId);
+        if (isTagged || (within !== undefined && within !== templateId)) return false;
+        const others = builds.filter((other) => other.directory !== directory);
+        const isBase = others.some((other) => layersOf(other, other.directory).some((layer) => layer.startsWith(`${directory}/`)));
+        return !isBase && ![...used].some((layer) => layer.startsWith(`${directory}/`));
+      });
+      if (round.length === 0) return removable;
+      removable.push(...round.map(({ directory }) => directory));
+      builds = builds.filter((build) => !round.includes(build));
+    }
+  };
 
   return {
     find,
@@ -187,23 +208,15 @@ export function createTemplateStore(templatesDir: string): TemplateStore {
       await changeTemplateIndex(templatesDir, (index) => Object.fromEntries(Object.entries(index).filter(([id]) => id !== templateId)));
     },
 
-    layersInUse: () => new Set(allBuilds().flatMap((build) => layersOf(build, build.directory))),
+    layersInUse(except = []) {
+      const builds = allBuilds().filter(({ directory }) => !except.includes(directory));
+      return new Set(builds.flatMap((build) => layersOf(build, build.directory)));
+    },
+
+    unused: (used) => removableBuilds(used, undefined),
 
     prune(used, within) {
-      const index = readTemplateIndex(templatesDir);
-      for (;;) {
-        // What a build stands on is free only after that build, hence the rounds.
-        const builds = allBuilds();
-        const removable = builds.filter(({ templateId, buildId, directory }) => {
-          const isTagged = Object.values(index[templateId]?.tags ?? {}).includes(buildId);
-          if (isTagged || (within !== undefined && within !== templateId)) return false;
-          const others = builds.filter((other) => other.directory !== directory);
-          const isBase = others.some((other) => layersOf(other, other.directory).some((layer) => layer.startsWith(`${directory}/`)));
-          return !isBase && ![...used].some((layer) => layer.startsWith(`${directory}/`));
-        });
-        for (const { directory } of removable) rmSync(directory, { recursive: true, force: true });
-        if (removable.length === 0) break;
-      }
+      for (const directory of removableBuilds(used, within)) rmSync(directory, { recursive: true, force: true });
       for (const templateId of within === undefined ? templateIds() : [within]) {
         const directory = join(templatesDir, templateId);
         if (existsSync(directory) && readdirSync(directory).length === 0) rmSync(directory, { recursive: true });

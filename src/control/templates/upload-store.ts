@@ -70,14 +70,17 @@ export class UploadStore {
     rmSync(join(this.#directory, templateId), { recursive: true, force: true });
   }
 
+  /** Every archive that is kept. */
+  files(): string[] {
+    const templateIds = existsSync(this.#directory) ? readdirSync(this.#directory) : [];
+    return templateIds.flatMap((id) => readdirSync(join(this.#directory, id)).map((name) => join(this.#directory, id, name)));
+  }
+
   /** Remove archives that are older than a week and what broken uploads left. */
   prune(): void {
-    for (const templateId of existsSync(this.#directory) ? readdirSync(this.#directory) : []) {
-      for (const name of readdirSync(join(this.#directory, templateId))) {
-        const file = join(this.#directory, templateId, name);
-        const ageMs = Date.now() - statSync(file).mtimeMs;
-        if (ageMs > (name.endsWith(PART_SUFFIX) ? PART_LIFE_MS : UNUSED_LIFE_MS)) rmSync(file, { force: true });
-      }
+    for (const file of this.files()) {
+      const ageMs = Date.now() - statSync(file).mtimeMs;
+      if (ageMs > (file.endsWith(PART_SUFFIX) ? PART_LIFE_MS : UNUSED_LIFE_MS)) rmSync(file, { force: true });
     }
   }
 

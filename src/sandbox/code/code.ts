@@ -1,8 +1,9 @@
 import { InvalidArgumentError } from "../../errors/error-classes.js";
 import type { CodeClient } from "../../protocol/code-client.js";
 import type { CodeContext } from "../../protocol/code-types.js";
+import { pickRequest } from "../../shared/pick-request.js";
 import { checkTimeoutMs, type RequestOptions } from "../../transport/config.js";
-import { checkEnvs, pickRequest } from "../options.js";
+import { checkEnvs } from "../options.js";
 import type { Execution } from "./execution.js";
 import { type ExecutionCallbacks, ExecutionRecorder } from "./execution-recorder.js";
 

@@ -49,3 +49,13 @@ export function defaultBuildLogger(options: { readonly minLevel?: LogLevel } = {
     console.log(`${seconds.padStart(6)}s ${entry.level.toUpperCase().padEnd(5)} ${entry.message}`);
   };
 }
+
+/** Frame a build with its first and last log line, whatever happens between. */
+export async function withBuildFrame<T>(onBuildLogs: BuildLogger | undefined, work: () => Promise<T>): Promise<T> {
+  onBuildLogs?.(new LogEntryStart(new Date(), "Build started"));
+  try {
+    return await work();
+  } finally {
+    onBuildLogs?.(new LogEntryEnd(new Date(), "Build finished"));
+  }
+}

@@ -10,7 +10,7 @@ import {
 } from "../../protocol/template-client.js";
 import { pause } from "../../shared/pause.js";
 import type { RequestOptions } from "../../transport/config.js";
-import { type BuildLogger, LogEntry, LogEntryEnd, LogEntryStart } from "./build-log.js";
+import { type BuildLogger, LogEntry } from "./build-log.js";
 import type { TemplateContext } from "./template-files-types.js";
 import type { TemplateDefinition, TemplateStep } from "./template-step.js";
 
@@ -103,16 +103,6 @@ export async function waitForBuild(
       }
     }
     await pause(POLL_MS, options.signal);
-  }
-}
-
-/** Frame a build with its first and last log line, whatever happens between. */
-export async function withBuildFrame<T>(settings: BuildSettings, work: () => Promise<T>): Promise<T> {
-  settings.onBuildLogs?.(new LogEntryStart(new Date(), "Build started"));
-  try {
-    return await work();
-  } finally {
-    settings.onBuildLogs?.(new LogEntryEnd(new Date(), "Build finished"));
   }
 }
 

@@ -1,9 +1,11 @@
 import { InvalidArgumentError } from "../../errors/error-classes.js";
 import type { TemplateBuildStatus, TemplateDetail, TemplateInfo, TemplateTag } from "../../protocol/template-client.js";
+import { loadPart } from "../../shared/load-part.js";
+import { pickRequest } from "../../shared/pick-request.js";
 import type { ConnectionOptions } from "../../transport/config.js";
 import { openTemplates } from "../open-sandbox.js";
-import { pickRequest } from "../options.js";
-import { type BuildInfo, type BuildSettings, hashFiles, startBuild, toBuildStart, waitForBuild, withBuildFrame } from "./build-template.js";
+import { withBuildFrame } from "./build-log.js";
+import type { BuildInfo, BuildSettings } from "./build-template.js";
 import { type FinishedTemplate, TemplateBuilder, type TemplateOptions } from "./template-builder.js";
 import { toDockerfile } from "./to-dockerfile.js";
 
@@ -43,7 +45,8 @@ const operations = {
     checkName(name);
     options.signal?.throwIfAborted();
     const { definition } = template;
-    return withBuildFrame(options, async () => {
+    return withBuildFrame(options.onBuildLogs, async () => {
+      const { startBuild, waitForBuild } = await loadBuilding(options.signal);
       const client = await openTemplates(options);
       const build = await startBuild(client, definition, name, options, pickRequest(options));
       await waitForBuild(client, definition, build, options, pickRequest(options));
@@ -55,6 +58,7 @@ const operations = {
   async buildInBackground(template: AnyTemplate, name: string, options: TemplateBuildOptions = {}): Promise<BuildInfo> {
     checkName(name);
     options.signal?.throwIfAborted();
+    const { startBuild } = await loadBuilding(options.signal);
     const client = await openTemplates(options);
     return startBuild(client, template.definition, name, options, pickRequest(options));
   },
@@ -116,6 +120,7 @@ const operations = {
   /** What is sent to the server, as JSON text; with the hashes of files unless `computeHashes` is false. */
   async toJSON(template: AnyTemplate, computeHashes = true): Promise<string> {
     const { definition } = template;
+    const { hashFiles, toBuildStart } = await loadBuilding();
     const hashes = computeHashes ? await hashFiles(definition) : new Map<never, never>();
     return JSON.stringify(toBuildStart(definition, hashes, false), undefined, 2);
   },
@@ -128,6 +133,11 @@ const operations = {
 
 /** Begin a template, or work with those that exist. */
 export const Template: typeof createTemplate & typeof operations = /* @__PURE__ */ Object.assign(createTemplate, operations);
+
+/** What builds, with what reads files; most programs only use templates. */
+function loadBuilding(signal?: AbortSignal) {
+  return loadPart("builds templates", import("./build-template.js"), signal);
+}
 
 function checkName(name: string): void {
   if (typeof name !== "string" || name.trim() === "") throw new InvalidArgumentError("the name of a template must not be empty");
