@@ -4,6 +4,7 @@ import { EXIT } from "./exit-code.js";
 import { exitStatusOf } from "./exit-signal.js";
 import { watchEndingSignals } from "./local-signals.js";
 import { writeOut } from "./output.js";
+import { toPrintable } from "./printable.js";
 
 /** Milliseconds between two looks. */
 const INTERVAL_MS = 500;
@@ -45,7 +46,7 @@ export async function followLog(sandboxId: string, { level, limit, json }: Follo
 
 /** One line for people. */
 export function formatLogEntry({ timestamp, level, message }: SandboxLogEntry): string {
-  return `${timestamp.toISOString()} ${level.padEnd(5)} ${message}\n`;
+  return `${timestamp.toISOString()} ${level.padEnd(5)} ${toPrintable(message)}\n`;
 }
 
 /** One entry for programs. */
