@@ -1,8 +1,8 @@
-import { randomUUID } from "node:crypto";
-import { mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import { FailedPreconditionError } from "../index.js";
 import { takeProcessLock } from "../shared/process-lock-node.js";
+import { replaceFile } from "../shared/replace-file-node.js";
 
 export interface ChangeFileOptions {
   /** Mode of the file afterwards. @defaultValue that which it has, and 0600 for a new one */
@@ -32,7 +32,7 @@ export async function changeFile(file: string, change: (text: string) => string,
     throw new FailedPreconditionError(`another program is changing ${target}; try again when it is done`, { cause });
   });
   try {
-    await replace(target, change(await readTextFile(target)), options.mode ?? (await modeOf(target)));
+    await replaceFile(target, change(await readTextFile(target)), options.mode ?? (await modeOf(target)));
   } finally {
     await lock?.release();
   }
@@ -44,17 +44,6 @@ export async function readTextFile(file: string): Promise<string> {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return "";
     throw error;
   });
-}
-
-async function replace(target: string, text: string, mode: number): Promise<void> {
-  const part = path.join(path.dirname(target), `.agent-sandbox-${randomUUID()}`);
-  try {
-    await writeFile(part, text, { mode });
-    await rename(part, target);
-  } catch (error) {
-    await rm(part, { force: true });
-    throw error;
-  }
 }
 
 async function modeOf(file: string): Promise<number> {
