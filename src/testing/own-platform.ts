@@ -100,7 +100,7 @@ async function untilReady(
   filePath: string,
   { startTimeoutMs = START_TIMEOUT_MS, signal }: OwnPlatformOptions,
 ): Promise<PlatformFile> {
-  const endAt = Date.now() + startTimeoutMs;
+  const endAt = performance.now() + startTimeoutMs;
   let failure: Error | undefined;
   child.once("error", (error) => {
     failure = error;
@@ -108,7 +108,7 @@ async function untilReady(
   while (isAlive(child) && failure === undefined) {
     const file = parsePlatformFile(await readFile(filePath, "utf8").catch(() => ""));
     if (file !== undefined && (await answersHealth(file.url))) return file;
-    if (Date.now() > endAt) throw new Error(`it does not answer within ${startTimeoutMs} ms`);
+    if (performance.now() > endAt) throw new Error(`it does not answer within ${startTimeoutMs} ms`);
     await pause(LOOK_AGAIN_MS, signal);
   }
   throw failure ?? new Error(`it ended with ${child.signalCode ?? `exit code ${child.exitCode}`}`);

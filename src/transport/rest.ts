@@ -114,7 +114,7 @@ async function exchange(
   deadline: Deadline,
   request: Request,
 ): Promise<Response> {
-  const startedAtMs = Date.now();
+  const startedAtMs = performance.now();
   const body = request.body === null ? undefined : await request.text();
   const send = (identity: Readonly<Record<string, string>>) =>
     sendWithRetry(
@@ -141,7 +141,7 @@ async function exchange(
     }
   }
   const { pathname } = new URL(request.url);
-  const facts = { method: request.method, path: pathname, status: answer.status, durationMs: Date.now() - startedAtMs };
+  const facts = { method: request.method, path: pathname, status: answer.status, durationMs: Math.round(performance.now() - startedAtMs) };
   if (!isSuccess(answer.status)) {
     rest.logger.error("request failed", facts);
     throw await errorFromResponse(answer, context, deadline.signal);

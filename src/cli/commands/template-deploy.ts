@@ -102,7 +102,7 @@ function toImageSteps(engine: EngineName, { build, login }: DeployPlan, dockerfi
 }
 
 async function untilReady(control: FcControlClient, templateId: string, plan: DeployPlan, timeoutMs: number): Promise<void> {
-  const endsAtMs = Date.now() + timeoutMs;
+  const endsAtMs = performance.now() + timeoutMs;
   let told = "";
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 1.5)) {
     const { state, message } = await control.getTemplate(templateId, { teamId: plan.spec.teamID });
@@ -110,7 +110,7 @@ async function untilReady(control: FcControlClient, templateId: string, plan: De
     told = state;
     if (state === "ready") return;
     if (state === "error") throw new BuildError(`the service could not make ${templateId}: ${message ?? "it does not say why"}`);
-    if (Date.now() + pauseMs > endsAtMs) {
+    if (performance.now() + pauseMs > endsAtMs) {
       throw new TimeoutError(`${templateId} is still ${state} after ${timeoutMs / 1000} s; it goes on without this command`);
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
