@@ -35,6 +35,12 @@ export async function takeProcessLock(
   }
 }
 
+/** True while a live process holds the lock. */
+export async function isProcessLockHeld(lockPath: string): Promise<boolean> {
+  const token = await readText(lockPath);
+  return token !== undefined && isHolderAlive(token);
+}
+
 async function tryLink(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);
