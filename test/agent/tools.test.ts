@@ -115,6 +115,13 @@ describeOnPlatform("tools for models", ({ apiUrl, sandboxUrl, apiKey }) => {
     });
     expect(textOf(await call("read_file", { path: "noise.bin" }))).toMatch(/no text; look at it with run_command/);
     expect(textOf(await call("read_file", { path: "big.txt" }))).toMatch(/more than \d+ bytes; look at parts/);
+    await call("run_command", { command: "{ cat dot.png; head -c 4M /dev/zero; } > large.png; printf 'RIFF1234WEBP' > tiny.webp" });
+    expect(textOf(await call("read_file", { path: "large.png" }))).toMatch(/an image of 4194\d+ bytes, and \d+ are the most/);
+    expect((await call("read_file", { path: "tiny.webp" })).content).toMatchObject([{ mimeType: "image/webp" }]);
+    for (const content of ["GIF8 is how it begins", "12345678WEBP", "GIF8"]) {
+      await call("write_file", { path: "words.txt", content });
+      expect(textOf(await call("read_file", { path: "words.txt" }))).toBe(content);
+    }
     expect(await call("edit_file", { path: "dot.png", old_text: "a", new_text: "b" })).toMatchObject({ isError: true });
   });
 

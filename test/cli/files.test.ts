@@ -93,7 +93,9 @@ describeOnPlatform("files and processes from the shell", (platform) => {
   it("leaves no part of a file behind when a download fails, and says which side is missing", async () => {
     await mkdir(path.join(directory, "empty"));
     expect((await abx("cp", `${id}:nothing-here`, "empty/")).status).toBe(4);
-    expect((await abx("cp", "not-here", `${id}:`)).status).toBe(4);
+    expect((await abx("cp", `${id}:nothing-here`, "empty/")).stderr).toContain("abx files list");
+    const local = await abx("cp", "not-here", `${id}:`);
+    expect([local.status, local.stderr]).toEqual([4, "abx: the local path 'not-here' cannot be read\n"]);
     expect(await abx("cp", "/etc/hostname", "empty/x")).toMatchObject({ status: 2, stdout: "" });
     expect((await abx("cp", `${id}:/etc/hostname`, `${id}:x`)).stderr).toContain("two steps");
     expect(await readdir(path.join(directory, "empty"))).toEqual([]);
