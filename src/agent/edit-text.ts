@@ -16,7 +16,8 @@ export interface EditedText {
 export function editText(text: string, oldText: string, newText: string, replaceAll: boolean): EditedText {
   if (oldText === "") throw new InvalidArgumentError("old_text is empty; write_file replaces the whole file");
   if (oldText === newText) throw new InvalidArgumentError("old_text and new_text are the same");
-  const places = findAll(text, oldText);
+  // Places that overlap are several to choose from, but only one after another can be replaced.
+  const places = findAll(text, oldText, replaceAll ? oldText.length : 1);
   const [first] = places;
   if (first === undefined)
     throw new InvalidArgumentError(`old_text is not in the file${nearby(text, oldText)}; read the file and copy it exactly`);
@@ -30,9 +31,9 @@ export function editText(text: string, oldText: string, newText: string, replace
   return { text: text.split(oldText).join(newText), count: places.length, line: lineOf(text, first) };
 }
 
-function findAll(text: string, part: string): number[] {
+function findAll(text: string, part: string, step: number): number[] {
   const places: number[] = [];
-  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) places.push(at);
+  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + step)) places.push(at);
   return places;
 }
 

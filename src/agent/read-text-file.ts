@@ -4,6 +4,8 @@ import { imageTypeOf } from "./image-type.js";
 
 /** Largest file that is read whole. */
 const MAX_FILE_BYTES = 8 * 1024 * 1024;
+/** Largest image: 5 MB in base64, above which providers of models refuse a whole conversation. */
+const MAX_IMAGE_BYTES = 3_750_000;
 
 /**
  * Read a file for a model: a text, or the bytes of an image.
@@ -21,7 +23,12 @@ export async function readTextFile(
       `${path} has more than ${MAX_FILE_BYTES} bytes; look at parts of it with run_command, for example head, tail or grep`,
     );
   }
-  if (imageTypeOf(bytes) !== undefined) return { bytes };
+  if (imageTypeOf(bytes) !== undefined) {
+    if (bytes.length <= MAX_IMAGE_BYTES) return { bytes };
+    throw new InvalidArgumentError(
+      `${path} is an image of ${bytes.length} bytes, and ${MAX_IMAGE_BYTES} are the most that a model takes; make it smaller with run_command`,
+    );
+  }
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     if (!text.includes("\0")) return { text };

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { mkdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, realpath, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -52,7 +52,7 @@ export async function copyUp(sandbox: Sandbox, from: string, to: string, options
   return { path: written.path, entryCount: 1, bytes: sent };
 }
 
-/** Copy a file or directory of a sandbox to this machine. A file appears at once, when it is complete. */
+/** Copy a file or directory of a sandbox to this machine. A file appears at once, when it is complete; a device or a pipe gets the bytes as they come. */
 export async function copyDown(sandbox: Sandbox, from: string, to: string, options: CopyOptions): Promise<Copied> {
   const { user, ignore, outsideLinks, signal, onProgress } = options;
   const source = await sandbox.files.getInfo(from, { user, signal });
@@ -62,20 +62,35 @@ export async function copyDown(sandbox: Sandbox, from: string, to: string, optio
     return { path: target, ...(await downloadDir(sandbox, from, target, { user, ignore, outsideLinks, signal, onProgress })) };
   }
   await mkdir(path.dirname(target), { recursive: true });
-  const part = path.join(path.dirname(target), `.${path.basename(target)}.${randomUUID()}`);
   let received = 0;
+  const content = countBytes(await sandbox.files.read(from, { format: "stream", user, signal }), (bytes) => {
+    received = bytes;
+    onProgress({ bytes, totalBytes: source.size });
+  });
+  // What a link leads to gets the content, as with cp(1).
+  const place = await realpath(target).catch(() => target);
+  if (await isSpecialFile(place)) await pipeline(Readable.from(content), createWriteStream(place), { signal });
+  else await replaceLocalFile(place, content, source.mode & 0o777);
+  return { path: target, entryCount: 1, bytes: received };
+}
+
+async function replaceLocalFile(place: string, content: AsyncIterable<Uint8Array>, mode: number): Promise<void> {
+  const part = path.join(path.dirname(place), `.agent-sandbox-download-${randomUUID()}`);
   try {
-    const content = countBytes(await sandbox.files.read(from, { format: "stream", user, signal }), (bytes) => {
-      received = bytes;
-      onProgress({ bytes, totalBytes: source.size });
-    });
-    await pipeline(Readable.from(content), createWriteStream(part, { mode: source.mode & 0o777 }));
-    await rename(part, target);
+    await pipeline(Readable.from(content), createWriteStream(part, { mode }));
+    await rename(part, place);
   } catch (error) {
     await rm(part, { force: true });
     throw error;
   }
-  return { path: target, entryCount: 1, bytes: received };
+}
+
+/** A device, a pipe or a socket, whose place no file may take. */
+async function isSpecialFile(localPath: string): Promise<boolean> {
+  return stat(localPath).then(
+    (stats) => !stats.isFile() && !stats.isDirectory(),
+    () => false,
+  );
 }
 
 async function isRemoteDirectory(sandbox: Sandbox, remotePath: string, user: string | undefined): Promise<boolean> {

@@ -18,6 +18,8 @@ const NEXT_STEPS: Partial<Record<ErrorReason, string>> = {
 /** What somebody can do about a failure, or `undefined` where its message says all that there is to say. */
 export function nextStepOf(error: unknown): string | undefined {
   if (!SandboxError.isInstance(error)) return undefined;
+  // A path of this machine is none that a sandbox could show.
+  if (error.reason === "file_not_found" && error.sandboxId === undefined) return undefined;
   const step = NEXT_STEPS[error.reason];
   return step === undefined || mentions(error.message) ? undefined : step;
 }

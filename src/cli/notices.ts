@@ -1,4 +1,5 @@
 import { writeErr } from "./output.js";
+import { toPrintable } from "./printable.js";
 import { Progress } from "./progress.js";
 
 /** What a command says beside its result, on stderr; `--quiet` keeps it back. Errors are not among it. */
@@ -15,7 +16,7 @@ export class Notices {
 
   /** One line. */
   async tell(line: string): Promise<void> {
-    if (!this.#isQuiet) await writeErr(`${line}\n`);
+    if (!this.#isQuiet) await writeErr(`${toPrintable(line)}\n`);
   }
 
   /** A line that tells how far long work is, until it is disposed. */

@@ -1,3 +1,4 @@
+import { toPrintable } from "./printable.js";
 import { styleFor } from "./style.js";
 
 /** Write to stdout and wait until it is taken, so that a slow reader slows the writer. */
@@ -21,10 +22,10 @@ export async function writeTable(header: readonly string[], rows: readonly (read
   await writeOut([styleFor(process.stdout)("bold", first), ...rest].join("\n"));
 }
 
-/** Columns as wide as their widest cell, two spaces apart. */
+/** Columns as wide as their widest cell, two spaces apart; a row is one line, whatever its cells hold. */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [header, ...rows];
-  const widths = header.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  const lines = [header, ...rows].map((line) => line.map(toPrintable));
+  const widths = header.map((_, column) => lines.reduce((width, line) => Math.max(width, line[column]?.length ?? 0), 0));
   return lines
     .map(
       (line) =>
@@ -36,15 +37,18 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
     .join("");
 }
 
-/** Aborts once the reader of stdout has gone away (`abx list | head -1`), which is no error. */
+/**
+ * Aborts once stdout takes nothing more. Its reader may have gone away (`abx list | head -1`), which is no error; any other reason, such as a full
+ * disk, is the `cause` of the signal's reason.
+ */
 export function watchClosedOutput(): AbortSignal {
   const closed = new AbortController();
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE" && error.code !== "ERR_STREAM_DESTROYED") throw error;
-      if (stream === process.stdout) closed.abort();
-    });
-  }
+  process.stdout.on("error", (cause: NodeJS.ErrnoException) => {
+    const isReaderGone = cause.code === "EPIPE" || cause.code === "ERR_STREAM_DESTROYED";
+    closed.abort(new Error("stdout is closed", isReaderGone ? {} : { cause }));
+  });
+  // Nobody is left who could be told.
+  process.stderr.on("error", () => undefined);
   return closed.signal;
 }
 

@@ -19,7 +19,7 @@ export class Progress implements Disposable {
   readonly #label: string;
   readonly #stream: NodeJS.WriteStream;
   readonly #isShown: boolean;
-  readonly #startedAtMs = Date.now();
+  readonly #startedAtMs = performance.now();
   #drawnAtMs = 0;
 
   constructor(label: string, stream: NodeJS.WriteStream, isQuiet: boolean) {
@@ -29,7 +29,7 @@ export class Progress implements Disposable {
   }
 
   readonly update = (state: ProgressState): void => {
-    const nowMs = Date.now();
+    const nowMs = performance.now();
     const isComplete = state.bytes === state.totalBytes;
     if (!this.#isShown || (nowMs - this.#drawnAtMs < REDRAW_MS && !isComplete)) return;
     this.#drawnAtMs = nowMs;

@@ -4,6 +4,7 @@ import { EXIT, exitCodeOf } from "./exit-code.js";
 import { nextStepOf } from "./next-step.js";
 import { Notices } from "./notices.js";
 import { watchClosedOutput, writeErr } from "./output.js";
+import { toPrintableLines } from "./printable.js";
 import { buildProgram } from "./program.js";
 import { styleFor } from "./style.js";
 
@@ -23,13 +24,22 @@ export async function runCli(args: readonly string[]): Promise<number> {
   };
   try {
     await buildProgram({ outputClosed, setExitCode, ignoreClosedOutput, notices: new Notices() }).parseAsync(args, { from: "user" });
-    return outputClosed.aborted && closedOutputCounts ? EXIT_BROKEN_PIPE : exitCode;
+    if (!outputClosed.aborted || !closedOutputCounts) return exitCode;
+    return (await reportLostOutput(outputClosed)) ? EXIT.general : EXIT_BROKEN_PIPE;
   } catch (error) {
     // Commander has already printed its message, or help or version.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     await writeErr(describeError(error, args));
     return exitCodeOf(error);
   }
+}
+
+/** Say why stdout took nothing more; false when its reader has gone away, which needs no word. */
+async function reportLostOutput({ reason }: AbortSignal): Promise<boolean> {
+  const cause: unknown = reason instanceof Error ? reason.cause : undefined;
+  if (!(cause instanceof Error)) return false;
+  await writeErr(`abx: stdout cannot be written, so the output is not whole: ${cause.message}\n`);
+  return true;
 }
 
 function describeError(error: unknown, args: readonly string[]): string {
@@ -42,5 +52,5 @@ function describeError(error: unknown, args: readonly string[]): string {
   const stack = !SandboxError.isInstance(error) && process.env.AGENT_SANDBOX_DEBUG && error instanceof Error ? `${error.stack}\n` : "";
   const style = styleFor(process.stderr);
   const advice = nextStep === undefined ? "" : style("dim", ` (${nextStep})`);
-  return `${style("red", "abx:")} ${message}${advice}\n${stack}`;
+  return `${style("red", "abx:")} ${toPrintableLines(message)}${advice}\n${stack}`;
 }

@@ -3,7 +3,7 @@ export class IdleWatch {
   readonly #idleTimeoutMs: number;
   readonly #isBusy: () => boolean;
   readonly #onIdle: () => void;
-  #lastActivityAt = Date.now();
+  #lastActivityAt = performance.now();
   readonly #timer: NodeJS.Timeout | undefined;
 
   /** @param idleTimeoutMs 0 never calls back. */
@@ -16,7 +16,7 @@ export class IdleWatch {
 
   /** Something happened. */
   touch(): void {
-    this.#lastActivityAt = Date.now();
+    this.#lastActivityAt = performance.now();
   }
 
   close(): void {
@@ -25,7 +25,7 @@ export class IdleWatch {
 
   #check(): void {
     if (this.#isBusy()) this.touch();
-    if (Date.now() - this.#lastActivityAt < this.#idleTimeoutMs) return;
+    if (performance.now() - this.#lastActivityAt < this.#idleTimeoutMs) return;
     this.close();
     this.#onIdle();
   }

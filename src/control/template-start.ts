@@ -80,9 +80,9 @@ async function untilReady(
   command: string,
   { timeoutMs, signal, onOutput, accessToken }: StartOptions,
 ): Promise<void> {
-  const endsAtMs = Date.now() + timeoutMs;
+  const endsAtMs = performance.now() + timeoutMs;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
-    const leftMs = endsAtMs - Date.now();
+    const leftMs = Math.ceil(endsAtMs - performance.now());
     if (leftMs > 0) {
       const { exitCode } = await runDaemonCommand(link, {
         ...shell(start, command),
@@ -93,7 +93,7 @@ async function untilReady(
       });
       if (exitCode === 0) return;
     }
-    if (Date.now() + pauseMs > endsAtMs) {
+    if (performance.now() + pauseMs > endsAtMs) {
       throw new TimeoutError(`the ready command did not succeed within ${Math.round(timeoutMs / 1000)} s: ${command}`, {
         timeout: "request",
       });

@@ -177,10 +177,10 @@ async function untilServing(
   sandbox: SandboxWithCommands,
   { port, readyTimeoutMs, signal }: { readonly port: number | undefined; readonly readyTimeoutMs: number; readonly signal: AbortSignal },
 ): Promise<void> {
-  const endsAtMs = Date.now() + readyTimeoutMs;
+  const endsAtMs = performance.now() + readyTimeoutMs;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
     if (await sandbox.named().isServing({ port, signal })) return;
-    if (Date.now() + pauseMs > endsAtMs) {
+    if (performance.now() + pauseMs > endsAtMs) {
       throw new TimeoutError(`the command server did not answer within readyTimeoutMs (${readyTimeoutMs} ms)`, { timeout: "request" });
     }
     await pause(pauseMs, signal);

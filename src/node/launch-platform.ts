@@ -60,7 +60,7 @@ async function waitForPlatform({ runDir, find, signal, deadline }: Launch, child
   let graceEndsAt = Number.POSITIVE_INFINITY;
   const onEnd = (sentence: string): void => {
     ending ??= sentence;
-    graceEndsAt = Date.now() + GRACE_AFTER_EXIT_MS;
+    graceEndsAt = performance.now() + GRACE_AFTER_EXIT_MS;
     news.arrive();
   };
   child.once("error", (error) => onEnd(`${process.execPath} cannot be run (${error.message})`));
@@ -72,7 +72,7 @@ async function waitForPlatform({ runDir, find, signal, deadline }: Launch, child
       const file = await find();
       if (file !== undefined) return file;
       signal?.throwIfAborted();
-      if (ending !== undefined && Date.now() >= graceEndsAt) return ending;
+      if (ending !== undefined && performance.now() >= graceEndsAt) return ending;
       if (deadline.aborted) return ending ?? `\`abx serve\` (pid ${child.pid}) runs, but does not answer in time`;
       await news.next(LOOK_AGAIN_MS);
     }

@@ -3,7 +3,7 @@ import path from "node:path";
 import { FailedPreconditionError } from "../errors/error-classes.js";
 import type { LocalPlatform, LocalPlatformOptions } from "../sandbox/local-platform-types.js";
 import { PLATFORM_FILE_NAME, type PlatformFile, parsePlatformFile, platformDirs } from "../shared/platform-dirs.js";
-import { isProcessAlive, takeLaunchLock } from "./launch-lock.js";
+import { isProcessAlive, takeProcessLock } from "../shared/process-lock-node.js";
 import { launchPlatform } from "./launch-platform.js";
 import { answersHealth } from "./platform-health.js";
 import { openPrivateDir, readPrivateFile } from "./private-dir.js";
@@ -53,7 +53,7 @@ async function startOnce(runDir: string, { signal, startTimeoutMs = START_TIMEOU
     return running !== undefined;
   };
   const lockPath = path.join(runDir, LAUNCH_LOCK_NAME);
-  const lock = await takeLaunchLock(lockPath, isRunning, signal === undefined ? deadline : AbortSignal.any([signal, deadline])).catch(
+  const lock = await takeProcessLock(lockPath, isRunning, signal === undefined ? deadline : AbortSignal.any([signal, deadline])).catch(
     (error: unknown) => {
       if (error !== deadline.reason) throw error;
       throw new FailedPreconditionError(`the local platform did not start within ${startTimeoutMs} ms: another process holds ${lockPath}`, {

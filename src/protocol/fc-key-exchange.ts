@@ -27,7 +27,7 @@ export class FcKeyExchange implements AsyncDisposable {
   readonly #aheadMs: number;
   /** Newest last. All but the newest may still be used by requests on their way. */
   #keys: FcApiKey[] = [];
-  #madeAtMs = 0;
+  #newestAge: (() => number) | undefined;
   #pending: Promise<FcApiKey> | undefined;
 
   constructor(control: FcControlClient, options: FcKeyExchangeOptions = {}) {
@@ -44,8 +44,9 @@ export class FcKeyExchange implements AsyncDisposable {
    */
   async get(call: { readonly signal?: AbortSignal | undefined; readonly refused?: string | undefined } = {}): Promise<string> {
     const newest = this.#keys.at(-1);
-    const leftMs = newest === undefined ? 0 : newest.expiresAt.getTime() - Date.now();
-    const isRefused = newest !== undefined && newest.value === call.refused && Date.now() - this.#madeAtMs > this.#aheadMs;
+    const ageMs = this.#newestAge?.() ?? 0;
+    const leftMs = newest === undefined ? 0 : Math.min(newest.expiresAt.getTime() - Date.now(), this.#lifeMs - ageMs);
+    const isRefused = newest !== undefined && newest.value === call.refused && ageMs > this.#aheadMs;
     if (newest !== undefined && !isRefused && leftMs > this.#aheadMs) return newest.value;
     this.#pending ??= this.#exchange().finally(() => {
       this.#pending = undefined;
@@ -54,7 +55,7 @@ export class FcKeyExchange implements AsyncDisposable {
       (key) => key.value,
       (error: unknown) => {
         // The next call tries again; until its end the old key is as good as before.
-        if (newest !== undefined && newest.expiresAt.getTime() > Date.now()) return newest.value;
+        if (newest !== undefined && leftMs > 0) return newest.value;
         throw error;
       },
     );
@@ -72,13 +73,20 @@ export class FcKeyExchange implements AsyncDisposable {
   async #exchange(): Promise<FcApiKey> {
     const name = `${NAME_PREFIX}${crypto.randomUUID().slice(0, 8)}`;
     const key = await this.#control.createApiKey({ name, expiresAt: new Date(Date.now() + this.#lifeMs) });
-    this.#madeAtMs = Date.now();
+    this.#newestAge = startClock();
     const ended = this.#keys.filter(({ expiresAt }) => expiresAt.getTime() <= Date.now());
     this.#keys = [...this.#keys.filter((known) => !ended.includes(known)), key];
     // They open nothing any more, so a failure to delete one is no failure of the call that needs a key.
     for (const { apiKeyId } of ended) void this.#control.deleteApiKey(apiKeyId).catch(() => undefined);
     return key;
   }
+}
+
+/** Milliseconds since the call. The wall clock may be set back, and the other one stands still while a machine sleeps: the larger count is right. */
+function startClock(): () => number {
+  const startedAt = Date.now();
+  const startedAtMonotonic = performance.now();
+  return () => Math.max(Date.now() - startedAt, performance.now() - startedAtMonotonic);
 }
 
 /** Delete expired keys that processes left behind which ended without disposing of their connection. Resolves to their number. */

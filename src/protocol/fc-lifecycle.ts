@@ -26,7 +26,7 @@ export function withFcLifecycle(client: LifecycleClient, fresh: Map<string, numb
     ask: () => Promise<T>,
   ): Promise<T> {
     for (;;) {
-      const mayLag = (fresh.get(sandboxId) ?? 0) > Date.now();
+      const mayLag = (fresh.get(sandboxId) ?? 0) > performance.now();
       try {
         const answer = await ask();
         if (!mayLag || !isMissing(answer)) return answer;
@@ -51,8 +51,8 @@ export function withFcLifecycle(client: LifecycleClient, fresh: Map<string, numb
       const timeoutMs = spec.timeoutMs === undefined ? undefined : Math.max(MIN_LIFE_MS, spec.timeoutMs);
       const requestTimeoutMs = options.requestTimeoutMs ?? CREATE_TIMEOUT_MS;
       const access = await client.create({ ...spec, timeoutMs }, { ...options, requestTimeoutMs });
-      for (const [known, untilMs] of fresh) if (untilMs <= Date.now()) fresh.delete(known);
-      fresh.set(access.sandboxId, Date.now() + LAG_MS);
+      for (const [known, untilMs] of fresh) if (untilMs <= performance.now()) fresh.delete(known);
+      fresh.set(access.sandboxId, performance.now() + LAG_MS);
       return access;
     },
     connect: (sandboxId, spec, options) => settled(sandboxId, options, never, () => client.connect(sandboxId, spec, options)),

@@ -36,7 +36,7 @@ async function* readEvents(
   life: AbortSignal,
   onStream: (stream: ProcessStream) => void,
 ): AsyncGenerator<ProcessEvent, void, undefined> {
-  const endsAt = options.timeoutMs === 0 ? Number.POSITIVE_INFINITY : Date.now() + options.timeoutMs;
+  const endsAt = options.timeoutMs === 0 ? Number.POSITIVE_INFINITY : performance.now() + options.timeoutMs;
   const backoff = new Backoff();
   let tries = 0;
   let stream = first;
@@ -63,10 +63,10 @@ async function* readEvents(
     for (;;) {
       const pauseMs = backoff.next();
       tries += 1;
-      if (tries > options.retries || Date.now() + pauseMs >= endsAt) throw failure;
+      if (tries > options.retries || performance.now() + pauseMs >= endsAt) throw failure;
       await pause(pauseMs, options.signal === undefined ? life : AbortSignal.any([life, options.signal]));
       try {
-        const timeoutMs = options.timeoutMs === 0 ? 0 : Math.max(1, endsAt - Date.now());
+        const timeoutMs = options.timeoutMs === 0 ? 0 : Math.max(1, Math.ceil(endsAt - performance.now()));
         const stream = await options.attach(first.pid, { ...options, timeoutMs });
         if (life.aborted) stream.cancel(life.reason);
         return stream;

@@ -131,14 +131,14 @@ export class Outage {
   readonly #operation: string;
   readonly #backoff = new Backoff();
   #beganAt: number | undefined;
-  #connectedAt = Date.now();
+  #connectedAt = performance.now();
 
   constructor(operation: string) {
     this.#operation = operation;
   }
 
   connected(): void {
-    this.#connectedAt = Date.now();
+    this.#connectedAt = performance.now();
   }
 
   /** There was progress. */
@@ -153,7 +153,7 @@ export class Outage {
    * @throws {@link ConnectionError} it lasts too long.
    */
   nextPauseMs(failure: unknown, limitMs = GIVE_UP_MS): number {
-    const now = Date.now();
+    const now = performance.now();
     if (this.#beganAt !== undefined && this.#connectedAt > this.#beganAt && now - this.#connectedAt >= GOOD_CONNECTION_MS) this.end();
     this.#beganAt ??= now;
     const pauseMs = this.#backoff.next();

@@ -41,12 +41,12 @@ export class StreamLife implements Disposable {
 
 /** Cancels a stream from which nothing came for {@link SILENCE_MS} while somebody waited for it. */
 export class SilenceWatch implements Disposable {
-  #waitingSince: number | undefined = Date.now();
+  #waitingSince: number | undefined = performance.now();
   readonly #timer: ReturnType<typeof setInterval>;
 
   constructor(stream: RpcStream<unknown>, toReason: () => unknown, silenceMs = SILENCE_MS) {
     this.#timer = setInterval(() => {
-      if (this.#waitingSince !== undefined && Date.now() - this.#waitingSince > silenceMs) stream.cancel(toReason());
+      if (this.#waitingSince !== undefined && performance.now() - this.#waitingSince > silenceMs) stream.cancel(toReason());
     }, silenceMs / 8);
   }
 
@@ -56,7 +56,7 @@ export class SilenceWatch implements Disposable {
   }
 
   waiting(): void {
-    this.#waitingSince = Date.now();
+    this.#waitingSince = performance.now();
   }
 
   [Symbol.dispose](): void {

@@ -31,7 +31,7 @@ export class TerminalConnection implements WebSocketHandlers {
   #events: TerminalEvents | undefined;
   #pending: (() => void)[] = [];
   #isOver = false;
-  #heardAtMs = Date.now();
+  #heardAtMs = performance.now();
   #pingTimer: ReturnType<typeof setInterval> | undefined;
 
   constructor(operation: string) {
@@ -69,7 +69,7 @@ export class TerminalConnection implements WebSocketHandlers {
   }
 
   onText(text: string): void {
-    this.#heardAtMs = Date.now();
+    this.#heardAtMs = performance.now();
     let frame: ServerFrame;
     try {
       frame = JSON.parse(text) as ServerFrame; // the peer is the daemon, whose frames are of this type
@@ -99,7 +99,7 @@ export class TerminalConnection implements WebSocketHandlers {
   }
 
   onBytes(bytes: Uint8Array): void {
-    this.#heardAtMs = Date.now();
+    this.#heardAtMs = performance.now();
     this.#deliver((events) => events.onOutput(bytes));
   }
 
@@ -113,7 +113,7 @@ export class TerminalConnection implements WebSocketHandlers {
   }
 
   #ping(): void {
-    if (Date.now() - this.#heardAtMs <= SILENCE_MS) this.send({ type: "ping" });
+    if (performance.now() - this.#heardAtMs <= SILENCE_MS) this.send({ type: "ping" });
     else this.#end(new ConnectionError(`${this.#operation}: nothing came from the daemon any more`, { operation: this.#operation }));
   }
 

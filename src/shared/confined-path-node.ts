@@ -80,8 +80,7 @@ async function walk(
     if (isLast) return found(part);
     if (stat === undefined) {
       if (onMissing === undefined) throw new FileNotFoundError(`"${part}" on the way to "${path}" does not exist`);
-      await mkdir(hostPath);
-      await onMissing(hostPath);
+      if (await makeDirectory(hostPath)) await onMissing(hostPath);
     }
     opened.push(await open(hostPath, OPEN_DIRECTORY));
   }
@@ -99,6 +98,17 @@ function split(path: string): string[] {
 
 function toHostPath(directory: FileHandle, name: string): string {
   return `/proc/self/fd/${directory.fd}/${name}`;
+}
+
+/** False when somebody else was quicker; what they made is looked at like everything on the way. */
+async function makeDirectory(hostPath: string): Promise<boolean> {
+  try {
+    await mkdir(hostPath);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
 }
 
 async function lstatOrUndefined(hostPath: string) {

@@ -11,6 +11,8 @@ import { platformEnvironment } from "../node/platform-environment.js";
 import { answersHealth } from "../node/platform-health.js";
 import { pause } from "../shared/pause.js";
 import { PLATFORM_FILE_NAME, type PlatformFile, parsePlatformFile, platformDirs } from "../shared/platform-dirs.js";
+import { takeProcessLock } from "../shared/process-lock-node.js";
+import { DIRECTORY_PREFIX, OWNER_LOCK, removeStaleDirectories } from "./stale-directories.js";
 
 export interface OwnPlatformOptions {
   readonly startTimeoutMs?: number | undefined;
@@ -26,11 +28,13 @@ export interface OwnPlatform {
 const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 20_000;
 const LOOK_AGAIN_MS = 20;
+const LOCK_MS = 10_000;
 const LOG_CHARACTERS = 4_000;
 
 /** Start `abx serve` in new directories. */
 export async function startOwnPlatform(options: OwnPlatformOptions): Promise<OwnPlatform> {
   const abxPath = findAbxPath();
+  await removeStaleDirectories(tmpdir());
   const directories = await makeDirectories();
   const child = spawn(process.execPath, [abxPath, "serve", "--on-demand"], {
     cwd: "/",
@@ -85,9 +89,11 @@ async function makeDirectories(): Promise<{ readonly rootDir: string; readonly d
     throw new FailedPreconditionError(`this machine has no templates in ${templatesDir}; run \`abx setup\` once`);
   }
   // 0711: the kernel enters these directories with the ids of the sandbox.
-  const rootDir = await mkdtemp(path.join(tmpdir(), "agent-sandbox-test-"));
+  const rootDir = await mkdtemp(path.join(tmpdir(), DIRECTORY_PREFIX));
   const dataDir = path.join(rootDir, "data");
   const runDir = path.join(rootDir, "run");
+  // Never released: it goes with the directory, or shows that its owner is dead.
+  await takeProcessLock(path.join(rootDir, OWNER_LOCK), async () => false, AbortSignal.timeout(LOCK_MS));
   await chmod(rootDir, 0o711);
   await mkdir(dataDir, { mode: 0o711 });
   await mkdir(runDir, { mode: 0o700 });
@@ -100,7 +106,7 @@ async function untilReady(
   filePath: string,
   { startTimeoutMs = START_TIMEOUT_MS, signal }: OwnPlatformOptions,
 ): Promise<PlatformFile> {
-  const endAt = Date.now() + startTimeoutMs;
+  const endAt = performance.now() + startTimeoutMs;
   let failure: Error | undefined;
   child.once("error", (error) => {
     failure = error;
@@ -108,7 +114,7 @@ async function untilReady(
   while (isAlive(child) && failure === undefined) {
     const file = parsePlatformFile(await readFile(filePath, "utf8").catch(() => ""));
     if (file !== undefined && (await answersHealth(file.url))) return file;
-    if (Date.now() > endAt) throw new Error(`it does not answer within ${startTimeoutMs} ms`);
+    if (performance.now() > endAt) throw new Error(`it does not answer within ${startTimeoutMs} ms`);
     await pause(LOOK_AGAIN_MS, signal);
   }
   throw failure ?? new Error(`it ended with ${child.signalCode ?? `exit code ${child.exitCode}`}`);

@@ -32,7 +32,7 @@ export interface TestPlatform extends AsyncDisposable {
  * the suite from the templates of this machine (under a second).
  *
  * Call it once per run, for example in a global set-up, and stop it at the end. A suite that was killed leaves nothing that stays: its
- * platform stops when it has had no sandbox and no request for 15 minutes.
+ * platform stops when it has had no sandbox and no request for 15 minutes, and the next start removes its files.
  *
  * @throws {@link FailedPreconditionError} this machine cannot run it, or is not prepared by `abx setup`; the message has the end of the log.
  */

@@ -19,7 +19,7 @@ export class Deadline implements Disposable {
   readonly #controller = new AbortController();
   readonly #userSignal: AbortSignal | undefined;
   #stopTimer: (() => void) | undefined;
-  /** Milliseconds since the epoch at which the request timeout fires; `undefined` never. */
+  /** When the request timeout fires, in milliseconds of `performance.now()`; `undefined` never. */
   readonly endsAtMs: number | undefined;
 
   constructor(options: DeadlineOptions) {
@@ -28,7 +28,7 @@ export class Deadline implements Disposable {
     else options.signal?.addEventListener("abort", this.#onAbort, { once: true });
     const { requestTimeoutMs } = options;
     if (requestTimeoutMs > 0) {
-      this.endsAtMs = Date.now() + requestTimeoutMs;
+      this.endsAtMs = performance.now() + requestTimeoutMs;
       this.#stopTimer = startLongTimer(requestTimeoutMs, () => this.#controller.abort(toRequestTimeout(options)));
     }
   }

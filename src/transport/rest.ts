@@ -98,7 +98,7 @@ async function exchange(
   deadline: Deadline,
   request: RestRequest,
 ): Promise<RestAnswer<never>> {
-  const startedAtMs = Date.now();
+  const startedAtMs = performance.now();
   const send = (identity: Readonly<Record<string, string>>) =>
     sendWithRetry(
       withWholeAnswers(rest.http, isSuccess),
@@ -122,7 +122,7 @@ async function exchange(
     }
   }
   const { pathname } = new URL(request.url);
-  const facts = { method: request.method, path: pathname, status: answer.status, durationMs: Date.now() - startedAtMs };
+  const facts = { method: request.method, path: pathname, status: answer.status, durationMs: Math.round(performance.now() - startedAtMs) };
   if (!isSuccess(answer.status)) {
     rest.logger.error("request failed", facts);
     throw await errorFromResponse(answer, context, deadline.signal);

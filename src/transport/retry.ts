@@ -34,7 +34,7 @@ export async function sendWithRetry(
   policy: RetryPolicy,
   endsAtMs: number | undefined,
 ): Promise<HttpResponse> {
-  const waitUntilMs = endsAtMs ?? Date.now() + WAIT_BUDGET_MS;
+  const waitUntilMs = endsAtMs ?? performance.now() + WAIT_BUDGET_MS;
   for (let attempt = 0; ; attempt += 1) {
     let response: HttpResponse | undefined;
     let failure: unknown;
@@ -44,7 +44,7 @@ export async function sendWithRetry(
       failure = error;
     }
     const pauseMs = attempt < policy.retries ? pauseBeforeNext(request, response, failure, policy, attempt) : undefined;
-    if (pauseMs !== undefined && Date.now() + pauseMs < waitUntilMs) {
+    if (pauseMs !== undefined && performance.now() + pauseMs < waitUntilMs) {
       await response?.bytes().catch(() => {});
       await pause(pauseMs, request.signal);
       continue;

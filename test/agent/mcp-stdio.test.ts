@@ -75,6 +75,12 @@ describeOnPlatform("abx mcp over stdio", (platform) => {
     const image = await client.callTool({ name: "read_file", arguments: { path: "a dot.png" } });
     expect(image.content).toEqual([{ type: "image", data: PNG, mimeType: "image/png" }]);
 
+    await client.callTool({ name: "write_file", arguments: { path: "100%?a#b.txt", content: "odd name" } });
+    const odd = (await client.listResources()).resources.find(({ name }) => name === "100%?a#b.txt")?.uri ?? "";
+    expect(new URL(odd).pathname).toBe("/home/user/100%25%3Fa%23b.txt");
+    expect((await client.readResource({ uri: odd })).contents).toMatchObject([{ text: "odd name" }]);
+    await expect(client.readResource({ uri: "sandbox://default/%zz" })).rejects.toMatchObject({ code: -32_602 });
+
     const { resources } = await client.listResources();
     expect(resources.map(({ name }) => name)).toEqual(expect.arrayContaining(["a dot.png", "a.txt"]));
     const uri = resources.find(({ name }) => name === "a dot.png")?.uri ?? "";

@@ -93,6 +93,18 @@ describeOnPlatform("tools for models", ({ apiUrl, sandboxUrl, apiKey }) => {
     expect(textOf(await call("list_files", { path: "notes" }))).toMatch(/^\/home\/user\/notes\/a\.txt\t\d+ bytes$/);
   });
 
+  it("edit no place of several that overlap, and read files of the system, which state no size or a wrong one", async () => {
+    await call("write_file", { path: "braces.txt", content: "}\n}\n}\n" });
+    const edit = { path: "braces.txt", old_text: "}\n}", new_text: "]" };
+    const refused = await call("edit_file", edit);
+    expect(refused.isError).toBe(true);
+    expect(textOf(refused)).toContain("2 times, in lines 1, 2");
+    expect(textOf(await call("edit_file", { ...edit, replace_all: true }))).toContain("Replaced 1 place");
+    expect(textOf(await call("read_file", { path: "braces.txt" }))).toBe("]\n}");
+    expect(textOf(await call("read_file", { path: "/proc/self/status" }))).toContain("Name:");
+    expect(textOf(await call("read_file", { path: "/sys/kernel/mm/transparent_hugepage/enabled" }))).toContain("never");
+  });
+
   it("give an image as an image, and refuse what is neither image nor text", async () => {
     await call("run_command", {
       command: `echo ${PNG} | base64 -d > dot.png; head -c 100 /dev/urandom > noise.bin; truncate -s 9M big.txt`,
@@ -103,6 +115,13 @@ describeOnPlatform("tools for models", ({ apiUrl, sandboxUrl, apiKey }) => {
     });
     expect(textOf(await call("read_file", { path: "noise.bin" }))).toMatch(/no text; look at it with run_command/);
     expect(textOf(await call("read_file", { path: "big.txt" }))).toMatch(/more than \d+ bytes; look at parts/);
+    await call("run_command", { command: "{ cat dot.png; head -c 4M /dev/zero; } > large.png; printf 'RIFF1234WEBP' > tiny.webp" });
+    expect(textOf(await call("read_file", { path: "large.png" }))).toMatch(/an image of 4194\d+ bytes, and \d+ are the most/);
+    expect((await call("read_file", { path: "tiny.webp" })).content).toMatchObject([{ mimeType: "image/webp" }]);
+    for (const content of ["GIF8 is how it begins", "12345678WEBP", "GIF8"]) {
+      await call("write_file", { path: "words.txt", content });
+      expect(textOf(await call("read_file", { path: "words.txt" }))).toBe(content);
+    }
     expect(await call("edit_file", { path: "dot.png", old_text: "a", new_text: "b" })).toMatchObject({ isError: true });
   });
 

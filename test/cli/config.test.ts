@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -38,6 +39,41 @@ describe("abx config", () => {
     expect((await config(["get", "domain"])).stdout).toBe('b"\\.example\n');
     await config(["delete", "domain"]);
     expect(await readFile(file, "utf8")).toBe('# mine\nother_tool = 1\n\n[profiles]\napi_url = "kept"\n');
+  });
+
+  it("loses no setting when several are written at once, and breaks the lock of one that died", async () => {
+    await mkdir(path.dirname(file));
+    await writeFile(`${file}.lock`, "4194305 1 died");
+    const names = ["domain", "region", "api_url", "sandbox_url", "volume_url", "proxy"];
+    for (const run of await Promise.all(names.map((name) => config(["set", name, `of-${name}`]))))
+      expect(run).toMatchObject({ status: 0, stderr: "" });
+    const { settings } = JSON.parse((await config(["list", "--json"])).stdout) as { settings: Record<string, string> };
+    expect(Object.keys(settings).sort()).toEqual([...names].sort());
+    expect(await readdir(path.dirname(file))).toEqual(["config.toml"]);
+  });
+
+  it("writes through a link, and leaves nothing with a key in it where the file cannot be replaced", async () => {
+    await mkdir(path.dirname(file));
+    const elsewhere = path.join(home, "dotfiles.toml");
+    await writeFile(elsewhere, "# mine\n");
+    await symlink(elsewhere, file);
+    expect((await config(["set", "api_key", "e2b_0123"])).status).toBe(0);
+    expect((await lstat(file)).isSymbolicLink()).toBe(true);
+    expect(await readFile(elsewhere, "utf8")).toBe('# mine\napi_key = "e2b_0123"\n');
+    expect((await stat(elsewhere)).mode & 0o777).toBe(0o600);
+
+    const full = await mkdtemp(path.join(tmpdir(), "abx-full-"));
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=8k", "tmpfs", full]);
+    try {
+      await mkdir(path.join(full, "agent-sandbox"));
+      await writeFile(path.join(full, "filler"), Buffer.alloc(4_096)).catch(() => undefined);
+      const failed = await runAbx(["config", "set", "api_key", "k".repeat(9_000)], { env: { XDG_CONFIG_HOME: full } });
+      expect(failed).toMatchObject({ status: 1, stderr: expect.stringContaining("ENOSPC") });
+      expect(await readdir(path.join(full, "agent-sandbox"))).toEqual([]);
+    } finally {
+      execFileSync("umount", [full]);
+      await rm(full, { recursive: true });
+    }
   });
 
   it("CLI-06: refuses names that are none, and empty values", async () => {

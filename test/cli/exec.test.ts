@@ -64,6 +64,14 @@ describeOnPlatform("abx exec", (platform) => {
     expect((await exec(["sh", "-c", "pgrep -f '^yes marker-of-this-test' || echo none"])).stdout).toBe("none\n");
   });
 
+  it("CLI-03: says in one line that its output cannot be written, and the command ends", async () => {
+    for (const args of ["list", "exec $id -- yes", "files read $id /etc/passwd"]) {
+      expect(await hostShell(`$abx ${args} >/dev/full; echo $?`)).toMatch(
+        /^abx: stdout cannot be written, [^\n]*no space left[^\n]*\n1\n$/,
+      );
+    }
+  });
+
   it("ends the command when it is asked to end itself", async () => {
     const child = spawn(process.execPath, [ABX, "exec", sandbox.sandboxId, "--", "sh", "-c", "echo up; exec sleep 1000.5"], {
       env: { ...env, PATH: process.env.PATH },

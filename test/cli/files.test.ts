@@ -1,6 +1,6 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
@@ -93,10 +93,54 @@ describeOnPlatform("files and processes from the shell", (platform) => {
   it("leaves no part of a file behind when a download fails, and says which side is missing", async () => {
     await mkdir(path.join(directory, "empty"));
     expect((await abx("cp", `${id}:nothing-here`, "empty/")).status).toBe(4);
-    expect((await abx("cp", "not-here", `${id}:`)).status).toBe(4);
+    expect((await abx("cp", `${id}:nothing-here`, "empty/")).stderr).toContain("abx files list");
+    const local = await abx("cp", "not-here", `${id}:`);
+    expect([local.status, local.stderr]).toEqual([4, "abx: the local path 'not-here' cannot be read\n"]);
     expect(await abx("cp", "/etc/hostname", "empty/x")).toMatchObject({ status: 2, stdout: "" });
     expect((await abx("cp", `${id}:/etc/hostname`, `${id}:x`)).stderr).toContain("two steps");
     expect(await readdir(path.join(directory, "empty"))).toEqual([]);
+  });
+
+  it("writes through links and into devices and pipes, and never takes their place", async () => {
+    await sandbox.files.write("out.txt", "from inside\n");
+    await writeFile(path.join(directory, "real.txt"), "before");
+    await symlink("real.txt", path.join(directory, "to-real"));
+    expect((await abx("cp", `${id}:out.txt`, "to-real")).status).toBe(0);
+    expect((await lstat(path.join(directory, "to-real"))).isSymbolicLink()).toBe(true);
+    expect(await readFile(path.join(directory, "real.txt"), "utf8")).toBe("from inside\n");
+
+    const pipe = path.join(directory, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    const [copied, received] = await Promise.all([abx("cp", `${id}:out.txt`, "pipe"), readFile(pipe, "utf8")]);
+    expect([copied.status, received]).toEqual([0, "from inside\n"]);
+    expect((await lstat(pipe)).isFIFO()).toBe(true);
+    const device = path.join(directory, "null");
+    execFileSync("mknod", [device, "c", "1", "3"]);
+    expect((await abx("cp", `${id}:out.txt`, "null")).status).toBe(0);
+    expect((await lstat(device)).isCharacterDevice()).toBe(true);
+  });
+
+  it("copies a file under the longest name that there can be, and under names of odd characters", async () => {
+    const names = ["n".repeat(255), "line\nbreak", "-rf", "é 'q\" $x"];
+    for (const name of names) {
+      await writeFile(path.join(directory, name), name);
+      expect(await abx("cp", "--quiet", "--", `./${name}`, `${id}:odd/`)).toMatchObject({ status: 0, stderr: "" });
+      expect(await abx("cp", "--quiet", "--", `${id}:odd/${name}`, "back/")).toMatchObject({ status: 0, stderr: "" });
+    }
+    expect((await readdir(path.join(directory, "back"))).sort()).toEqual([...names].sort());
+  });
+
+  it("shows names of a sandbox so that they cannot steer a terminal, and to programs as they are", async () => {
+    const name = "a\u001b[2J\u009b1m\n\u202eb";
+    await sandbox.files.write(`steer/${name}`, "x");
+    const table = await abx("files", "list", id, "steer");
+    expect(table.stdout.split("\n")).toHaveLength(3);
+    expect(table.stdout).toContain(String.raw`a\u001b[2J\u009b1m\n\u202eb`);
+    expect(await json("files", "list", id, "steer")).toMatchObject([{ name }]);
+    const failed = await abx("files", "mkdir", id, `steer/${name}`);
+    expect(failed.status).toBe(2);
+    expect(failed.stderr).toContain(String.raw`\u001b[2J`);
+    expect(failed.stderr).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
   });
 
   it("leaves no part of a file behind when it is interrupted", async () => {

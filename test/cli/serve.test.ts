@@ -4,7 +4,7 @@ import { chmod, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { isProcessAlive } from "../../src/node/launch-lock.js";
+import { isProcessAlive } from "../../src/shared/process-lock-node.js";
 import { findLeftovers } from "../support/leftovers.js";
 import { describeOnPlatform } from "../support/platform.js";
 import { ABX, runAbx } from "../support/run-abx.js";

@@ -1,14 +1,16 @@
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { askLeave } from "../../src/cli/deploy/ask.js";
+import { isProcessAlive } from "../../src/shared/process-lock-node.js";
 import { FcStandIn } from "../fc/support/stand-in.js";
 import { ACCESS_KEY } from "../fc/support/stand-in-control.js";
-import { runAbx } from "../support/run-abx.js";
+import { ABX, runAbx } from "../support/run-abx.js";
 
 let directory: string;
 beforeAll(() => {
@@ -87,10 +89,56 @@ describe("leave", () => {
   ])("is given by yes alone: %j", async (answer, expected) => {
     const input = new PassThrough();
     const output = new PassThrough();
-    const asked = askLeave("Push?", { input, output });
+    const asked = askLeave("Push?", new AbortController().signal, { input, output });
     input.end(answer);
     expect(await asked).toBe(expected);
     expect(String(output.read())).toContain("Push? [y/N]");
+  });
+});
+
+describe("abx template deploy that is told to end", () => {
+  let standIn: FcStandIn;
+  beforeAll(async () => {
+    standIn = await FcStandIn.open();
+    standIn.control.states = ["building"];
+  });
+  afterAll(() => standIn[Symbol.asyncDispose]());
+
+  /** An engine that does what the shell line says with its arguments, and what abx made of it when it was told to end. */
+  const interrupted = async (engine: string, sign: RegExp, signal: NodeJS.Signals) => {
+    const home = mkdtempSync(join(directory, "told-"));
+    writeFileSync(join(home, "podman"), `#!/bin/sh\n[ "$1" = --version ] || { ${engine}; }\n`, { mode: 0o755 });
+    const env = {
+      PATH: `${home}:${process.env.PATH}`,
+      HOME: home,
+      TMPDIR: home,
+      FCSANDBOX_ENDPOINT: standIn.url,
+      ALIBABA_CLOUD_ACCESS_KEY_ID: ACCESS_KEY.accessKeyId,
+      ALIBABA_CLOUD_ACCESS_KEY_SECRET: ACCESS_KEY.accessKeySecret,
+    };
+    const args = ["template", "deploy", "--path", join(directory, "project"), "--image", "r.example/n/x:1", "--yes"];
+    const child = spawn(process.execPath, [ABX, ...args], { env, stdio: ["ignore", "ignore", "pipe"] });
+    let stderr = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      if (!sign.test(stderr) && sign.test(stderr + text)) child.kill(signal);
+      stderr += text;
+    });
+    const [status] = (await once(child, "close")) as [number | null];
+    return { status, stderr, left: readdirSync(home).filter((name) => name !== "podman") };
+  };
+
+  it("ends the engine too, so that nothing is pushed later, and leaves no file with the variables", async () => {
+    const run = await interrupted('echo "engine $$" >&2; exec sleep 600', /engine \d+/, "SIGTERM");
+    expect(run).toMatchObject({ status: 143, left: [] });
+    const pid = Number(/engine (\d+)/.exec(run.stderr)?.[1]);
+    expect(isProcessAlive(pid)).toBe(false);
+    expect(standIn.control.templates).toEqual([]);
+  });
+
+  it("says which template the service goes on with", async () => {
+    const run = await interrupted("true", /is building/, "SIGINT");
+    expect(run).toMatchObject({ status: 130, left: [] });
+    expect(run.stderr).toContain(`goes on with ${standIn.control.templates[0]?.id}`);
   });
 });
 

@@ -107,6 +107,19 @@ describe("the content of a volume", () => {
     expect((await content(volume, "DELETE", "path", "a")).status).toBe(204);
   });
 
+  it("FIL-16: writers and makers of directories that need the same new parents at once all succeed", async () => {
+    const volume = await createVolume("parents");
+    const calls = Array.from({ length: 40 }, (_, index) =>
+      index % 2 === 0
+        ? content(volume, "PUT", "file", `n/e/w/${index}.txt`, "&force=true", String(index))
+        : content(volume, "POST", "dir", "n/e/w/d", "&force=true"),
+    );
+    expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(calls.map(() => 201));
+    const listed = (await (await content(volume, "GET", "dir", "n/e/w")).json()) as unknown[];
+    expect(listed).toHaveLength(21);
+    await control.api("DELETE", `/volumes/${volume.volumeID}`);
+  });
+
   it("needs the token of exactly this volume", async () => {
     const other = await createVolume("other");
     for (const token of [other.token, "", volume.token.slice(0, -1), "x"]) {

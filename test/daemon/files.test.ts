@@ -428,8 +428,19 @@ describe("download", () => {
     ).rejects.toMatchObject({ code: "ECONNRESET" });
   });
 
-  it("reads files whose size is unknown in advance to their end", async () => {
+  it("reads files whose size is unknown in advance to their end, and parts of them", async () => {
     expect(await (await download("/proc/self/status")).text()).toMatch(/^Name:/);
+    const part = await download("/proc/self/status", { range: "bytes=0-4" });
+    expect([part.status, await part.text()]).toEqual([206, "Name:"]);
+    // States a page.
+    const path = "/sys/kernel/mm/transparent_hugepage/enabled";
+    const content = await readFile(path, "utf8");
+    const whole = await download(path);
+    expect([await whole.text(), whole.headers.get("content-length")]).toEqual([content, String(content.length)]);
+    expect(await (await download(path, { range: "bytes=-3" })).text()).toBe(content.slice(-3));
+    await writeFile(join(box.home, "page"), "p".repeat(4096));
+    const page = await download("page", { range: "bytes=4090-9999" });
+    expect([await page.text(), page.headers.get("content-range")]).toEqual(["pppppp", "bytes 4090-4095/4096"]);
   });
 
   it("refuses devices and FIFOs at once", async () => {

@@ -81,6 +81,22 @@ describe("an access key", () => {
     expect(standIn.control.createdKeys).toBe(2);
   });
 
+  it("counts the time of a key by the clock that shows more of it, so that one set back keeps no dead key", async () => {
+    await using standIn = await FcStandIn.open();
+    await using connection = fcConnection({ region: REGION, accessKey: ACCESS_KEY, fetch: standIn.fetch });
+    const sandbox = await FcSandbox.create(connection);
+    vi.useFakeTimers({ toFake: ["Date", "performance"] });
+    vi.advanceTimersByTime(56 * 60_000);
+    vi.setSystemTime(Date.now() - 24 * 3_600_000);
+    await sandbox.getInfo();
+    expect(standIn.control.createdKeys).toBe(2);
+    vi.advanceTimersByTime(6 * 60_000);
+    vi.setSystemTime(Date.now() - 24 * 3_600_000);
+    standIn.control.keys.clear();
+    expect((await sandbox.getInfo()).sandboxId).toBe(sandbox.sandboxId);
+    expect(standIn.control.createdKeys).toBe(3);
+  });
+
   it("is exchanged for all who wait: one that gives up ends only its own wait", async () => {
     await using standIn = await FcStandIn.open();
     const [started, released] = [openGate(), openGate()];

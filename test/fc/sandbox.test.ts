@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { Sandbox, SandboxNotFoundError, TimeoutError } from "../../src/index.js";
 import { FcSandbox, fcConnection } from "../../src/sandbox/fc/index.js";
 import { API_KEY, DOMAIN, FcStandIn, REGION } from "./support/stand-in.js";
@@ -75,6 +75,17 @@ it("a life is at least a minute, and 0 ends it", async () => {
   await sandbox.setTimeout(0);
   await expect(sandbox.getInfo()).rejects.toMatchObject({ reason: "sandbox_not_found" });
   await expect(sandbox.setTimeout(0)).rejects.toMatchObject({ reason: "sandbox_not_found" });
+});
+
+it("waits no longer for the service to know a sandbox when the clock is set back", async () => {
+  await using standIn = await FcStandIn.open();
+  const sandbox = await FcSandbox.create(connectTo(standIn));
+  const url = `https://api.${DOMAIN}/sandboxes/${sandbox.sandboxId}`;
+  expect((await standIn.fetch(url, { method: "DELETE", headers: { "x-api-key": API_KEY } })).ok).toBe(true);
+  vi.useFakeTimers({ toFake: ["Date"] });
+  vi.setSystemTime(Date.now() - 24 * 3_600_000);
+  await expect(sandbox.getInfo()).rejects.toMatchObject({ reason: "sandbox_not_found" });
+  vi.useRealTimers();
 });
 
 it("pause and connect go through the states that the service tells", async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { isProcessAlive } from "../../src/node/launch-lock.js";
+import { isProcessAlive } from "../../src/shared/process-lock-node.js";
 import { findLeftovers } from "../support/leftovers.js";
 import { describeOnPlatform } from "../support/platform.js";
 import { machineTemplatesDir } from "../support/test-platform.js";

@@ -19,6 +19,17 @@ it("a stream from which nothing comes while somebody waits for it is given up, a
   watch[Symbol.dispose]();
 });
 
+it("a clock that is set forward ends nothing, and one that is set back keeps nothing alive", () => {
+  const { reasons, watch } = openWatch();
+  vi.setSystemTime(Date.now() + 3_600_000);
+  vi.advanceTimersByTime(SILENCE_MS - 1);
+  expect(reasons).toEqual([]);
+  vi.setSystemTime(Date.now() - 7_200_000);
+  vi.advanceTimersByTime(SILENCE_MS / 4);
+  expect(reasons[0]).toBe("silence");
+  watch[Symbol.dispose]();
+});
+
 it("each message begins the time anew, and a reader may take as long as it likes", () => {
   const { reasons, watch } = openWatch();
   for (let message = 0; message < 5; message += 1) {

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { CommandExitError, type ConnectionOptions, FileNotFoundError, Sandbox } from "../../src/index.js";
+import { CommandExitError, type ConnectionOptions, FileNotFoundError, Sandbox, Volume } from "../../src/index.js";
 import { recordTo, replayFrom } from "../../src/testing/index.js";
 import { describeOnPlatform } from "../support/platform.js";
 
@@ -80,6 +80,23 @@ describeOnPlatform("recordTo and replayFrom", (platform) => {
     };
   };
 
+  const content = async (connection: ConnectionOptions) => {
+    await using sandbox = await Sandbox.create(connection);
+    const bytes = new Uint8Array([0, 255]);
+    await sandbox.files.writeFiles([
+      { path: "settings.json", data: '{"token":"mine"}' },
+      { path: "bytes.bin", data: bytes },
+    ]);
+    const read = [await sandbox.files.read("settings.json"), [...(await sandbox.files.read("bytes.bin", { format: "bytes" }))]];
+    const volume = await Volume.create("recorded-content", connection);
+    try {
+      await volume.writeFile("/settings.json", '{"token":"mine"}');
+      return [...read, await volume.readFile("/settings.json")];
+    } finally {
+      await Volume.destroy(volume.volumeId, connection);
+    }
+  };
+
   it("gives a program from the file what it got from the platform, streams in both directions too", async () => {
     const { file, result } = await record("everything", everything);
     expect(result).toMatchObject({
@@ -114,6 +131,14 @@ describeOnPlatform("recordTo and replayFrom", (platform) => {
     expect(accessToken).toMatch(/\w{16}/);
     expect(text).not.toContain(accessToken);
     expect(text).not.toContain(apiKey);
+  });
+
+  it("gives files back as they were, and knows a form again whose parts are bytes", async () => {
+    const { file, result } = await record("content", content);
+    expect(result).toEqual(['{"token":"mine"}', [0, 255], '{"token":"mine"}']);
+    await using replay = await replayFrom(file);
+    expect(await content(replay.connection)).toEqual(result);
+    expect(replay.unused).toEqual([]);
   });
 
   it("fails a changed request with the difference, and the test with it where the program passes over it", async () => {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
@@ -23,6 +23,33 @@ describeOnPlatform("startTestPlatform", () => {
     await platform.stop();
     await expect(fetch(new URL("/health", platform.connection.apiUrl))).rejects.toThrow();
     expect((await readdir(temporary)).filter((name) => name.startsWith("agent-sandbox-test-"))).toEqual([]);
+    await rm(temporary, { recursive: true, force: true });
+  });
+
+  it("removes what platforms of killed suites left, and nothing that is in use", async () => {
+    const temporary = await mkdtemp(path.join(tmpdir(), "abx-stale-"));
+    vi.stubEnv("TMPDIR", temporary);
+    const leave = async (name: string, files: Readonly<Record<string, string>>, isNew = false) => {
+      const directory = path.join(temporary, `agent-sandbox-test-${name}`);
+      for (const [file, text] of Object.entries(files)) {
+        await mkdir(path.join(directory, path.dirname(file)), { recursive: true });
+        await writeFile(path.join(directory, file), text);
+      }
+      if (!isNew) await utimes(directory, 0, 0);
+    };
+    const dead = "4194305 1 token";
+    const platformFile = (pid: number) =>
+      JSON.stringify({ version: "1", pid, port: 1, url: "http://127.0.0.1:1", apiKey: "k", startedAt: "then" });
+    const [, startTime] = /^(?:\S+ ){19}(\S+)/.exec((await readFile("/proc/self/stat", "utf8")).replace(/^.*\) /, "")) ?? [];
+    await leave("killed", { "owner.lock": dead, "run/platform.json": platformFile(4_194_305), "data/platform.db": "" });
+    await leave("unlocked", { "data/platform.db": "" });
+    await leave("new", { "data/platform.db": "" }, true);
+    await leave("owned", { "owner.lock": `${process.pid} ${startTime} token` });
+    await leave("running", { "owner.lock": dead, "run/platform.json": platformFile(process.pid) });
+    await leave("sandboxes", { "owner.lock": dead, "data/sandboxes/i1/config.json": "" });
+    await (await startTestPlatform({ isolated: true })).stop();
+    const left = ["new", "owned", "running", "sandboxes"].map((name) => `agent-sandbox-test-${name}`);
+    expect((await readdir(temporary)).filter((name) => name.startsWith("agent-sandbox-test-")).sort()).toEqual(left);
     await rm(temporary, { recursive: true, force: true });
   });
 

@@ -21,7 +21,7 @@ export async function listFileResources(session: SandboxSession): Promise<Resour
   return entries
     .filter(({ type }) => type === "file")
     .slice(0, MAX_RESOURCES)
-    .map(({ name, path, size }) => ({ uri: `sandbox://${sandbox.sandboxId}${encodeURI(path)}`, name, size }));
+    .map(({ name, path, size }) => ({ uri: `sandbox://${sandbox.sandboxId}${encodePath(path)}`, name, size }));
 }
 
 /** @throws {@link InvalidArgumentError} the URI names no file of a sandbox, or the file is too large. */
@@ -30,7 +30,7 @@ export async function readFileResource(session: SandboxSession, uri: string): Pr
   if (id === undefined || encoded === undefined) {
     throw new InvalidArgumentError(`${JSON.stringify(uri)} is not of the form sandbox://<sandbox id>/<absolute path>`);
   }
-  const path = decodeURIComponent(encoded);
+  const path = decodePath(encoded);
   const bytes = await session.use(id === "default" ? undefined : id, QUICK_MS, (sandbox) =>
     sandbox.files.read(path, { format: "bytes", range: { start: 0, end: MAX_BYTES + 1 } }),
   );
@@ -39,5 +39,18 @@ export async function readFileResource(session: SandboxSession, uri: string): Pr
     return { uri, mimeType: "text/plain", text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
   } catch {
     return { uri, mimeType: "application/octet-stream", blob: toBase64(bytes) };
+  }
+}
+
+/** Each name by itself: `?` and `#` are parts of names, and would end the path of a URI. */
+function encodePath(path: string): string {
+  return path.split("/").map(encodeURIComponent).join("/");
+}
+
+function decodePath(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded);
+  } catch (cause) {
+    throw new InvalidArgumentError(`${JSON.stringify(encoded)} is no path of a URI: a % stands before two hexadecimal digits`, { cause });
   }
 }

@@ -3,6 +3,7 @@ import { SandboxSession } from "../sandbox-session.js";
 import type { McpOptions } from "./mcp-options.js";
 import { loadMcpSdk } from "./mcp-sdk.js";
 import { openMcpServer } from "./mcp-server.js";
+import { wholeLines } from "./whole-lines.js";
 
 /** How one client is served. */
 export interface McpStdioOptions extends McpOptions {
@@ -24,15 +25,19 @@ export async function serveMcpStdio(options: McpStdioOptions = {}): Promise<void
   using own = options.output === undefined ? takeStdout() : { stream: options.output, [Symbol.dispose]: () => undefined };
   await using session = new SandboxSession(options);
   const server = openMcpServer(sdk, session, options);
+  const lines = input.pipe(wholeLines(MAX_MESSAGE_BYTES));
   const gone = new Promise<void>((resolve) => {
-    for (const event of ["end", "close", "error"]) input.once(event, () => resolve());
+    for (const event of ["close", "error"]) input.once(event, () => lines.end());
+    for (const event of ["end", "close", "error"]) lines.once(event, () => resolve());
     for (const event of ["close", "error"]) own.stream.once(event, () => resolve());
     signal?.addEventListener("abort", () => resolve(), { once: true });
     server.onclose = resolve;
     if (signal?.aborted) resolve();
   });
-  await server.connect(new sdk.StdioServerTransport(input, own.stream, { maxBufferSize: MAX_MESSAGE_BYTES }));
+  await server.connect(new sdk.StdioServerTransport(lines, own.stream, { maxBufferSize: MAX_MESSAGE_BYTES }));
   await gone;
+  // Input that nobody reads any more must not hold the process.
+  input.unpipe(lines);
   await server.close();
 }
 

@@ -1,9 +1,7 @@
-import { randomUUID } from "node:crypto";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import path from "node:path";
 import { createInterface } from "node:readline";
 import { InvalidArgumentError, NotFoundError } from "../../index.js";
 import { configFilePath, parseConfigFile, withSetting } from "../../shared/config-file-node.js";
+import { changeFile, readTextFile } from "../change-file.js";
 import { EXIT, type ExitCode } from "../exit-code.js";
 import type { Notices } from "../notices.js";
 import { writeJson, writeOut, writeTable } from "../output.js";
@@ -15,7 +13,7 @@ const HIDDEN = ["api_key", "proxy"];
 /** `abx config list`. */
 export async function runConfigList(options: { readonly json?: boolean }, notices: Notices): Promise<ExitCode> {
   const file = configFilePath(process.env);
-  const settings = Object.entries(parseConfigFile(await readText(file))).map(([name, value]): [string, string] => [
+  const settings = Object.entries(parseConfigFile(await readTextFile(file))).map(([name, value]): [string, string] => [
     name,
     HIDDEN.includes(name) ? "(set)" : value,
   ]);
@@ -31,7 +29,7 @@ export async function runConfigList(options: { readonly json?: boolean }, notice
 /** `abx config get`: also what the list hides. */
 export async function runConfigGet(name: string): Promise<ExitCode> {
   const file = configFilePath(process.env);
-  const value = parseConfigFile(await readText(file))[checkName(name)];
+  const value = parseConfigFile(await readTextFile(file))[checkName(name)];
   if (value === undefined) throw new NotFoundError(`${name} is not set in ${file}; \`abx config set ${name}\` sets it`);
   await writeOut(`${value}\n`);
   return EXIT.ok;
@@ -52,22 +50,11 @@ export async function runConfigDelete(name: string): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-/** In one step, and for this user alone: the file may hold a key. */
+/** For this user alone: the file may hold a key. */
 async function change(name: string, value: string | undefined): Promise<void> {
-  const file = configFilePath(process.env);
-  const before = await readText(file);
-  const after = withSetting(before, name, value);
-  if (after === before || (value === undefined && before === "")) return;
-  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-  const part = `${file}.${randomUUID()}`;
-  await writeFile(part, after, { mode: 0o600 });
-  await rename(part, file);
-}
-
-async function readText(file: string): Promise<string> {
-  return readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT" || error.code === "ENOTDIR") return "";
-    throw error;
+  await changeFile(configFilePath(process.env), (text) => (value === undefined && text === "" ? "" : withSetting(text, name, value)), {
+    mode: 0o600,
+    directoryMode: 0o700,
   });
 }
 

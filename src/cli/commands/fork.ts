@@ -1,6 +1,7 @@
 import { Sandbox } from "../../index.js";
 import { EXIT, type ExitCode } from "../exit-code.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
+import { toPrintableLines } from "../printable.js";
 
 export interface ForkCommandOptions {
   readonly count?: number;
@@ -20,7 +21,7 @@ export async function runForkCommand(sandboxId: string, options: ForkCommandOpti
     await writeJson({ sandboxIds: ids, errors, memory: forks.memory });
   } else {
     await writeOut(ids.map((id) => `${id}\n`).join(""));
-    await writeErr(errors.map((message) => `abx: ${message}\n`).join(""));
+    await writeErr(errors.map((message) => `abx: ${toPrintableLines(message)}\n`).join(""));
   }
   return errors.length === 0 ? EXIT.ok : EXIT.general;
 }

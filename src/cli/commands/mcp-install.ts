@@ -1,7 +1,6 @@
-import { randomUUID } from "node:crypto";
-import { mkdir, readFile, realpath, rename, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { FailedPreconditionError } from "../../errors/error-classes.js";
+import { changeFile, readTextFile } from "../change-file.js";
 import { EXIT, type ExitCode } from "../exit-code.js";
 import { findMcpClient, type McpClient, thisMachine } from "../mcp-clients.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
@@ -17,11 +16,13 @@ type Json = Readonly<Record<string, unknown>>;
 /** `abx mcp install`: the entry starts this very installation, and holds no key: that comes from the environment or the config file. */
 export async function runMcpInstallCommand(clientName: string, options: McpInstallOptions): Promise<ExitCode> {
   const client = findMcpClient(clientName, thisMachine());
-  const content = withEntry(await readConfig(client.file), client, options.name);
-  const text = `${JSON.stringify(content, undefined, 2)}\n`;
-  if (options.write) await replaceFile(client.file, text);
+  const change = (text: string): string => {
+    return `${JSON.stringify(withEntry(parseConfig(text, client.file), client, options.name), undefined, 2)}\n`;
+  };
+  if (options.write) await changeFile(client.file, change);
+  const text = change(await readTextFile(client.file));
   if (options.json) {
-    await writeJson({ file: client.file, isWritten: options.write === true, content });
+    await writeJson({ file: client.file, isWritten: options.write === true, content: JSON.parse(text) });
   } else {
     await writeErr(options.write ? `wrote ${client.file}\n` : `nothing is changed; with --write ${client.file} becomes:\n`);
     await writeOut(text);
@@ -36,11 +37,7 @@ function withEntry(config: Json, { file, member, more }: McpClient, name: string
   return { ...config, [member]: { ...servers, [name]: entry } };
 }
 
-async function readConfig(file: string): Promise<Json> {
-  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return "";
-    throw error;
-  });
+function parseConfig(text: string, file: string): Json {
   if (text.trim() === "") return {};
   try {
     const config: unknown = JSON.parse(text);
@@ -49,19 +46,6 @@ async function readConfig(file: string): Promise<Json> {
     // Told below; some clients allow comments, which a rewrite would lose.
   }
   throw new FailedPreconditionError(`${file} is not a plain JSON object, so it is left alone; add the entry by hand`);
-}
-
-/** In one step, so that a client never reads half a file. The file keeps its mode, and a link to it stays one. */
-async function replaceFile(file: string, text: string): Promise<void> {
-  await mkdir(path.dirname(file), { recursive: true });
-  const target = await realpath(file).catch(() => file);
-  const mode = await stat(target).then(
-    (stats) => stats.mode & 0o777,
-    () => 0o600,
-  );
-  const part = `${target}.${randomUUID()}`;
-  await writeFile(part, text, { mode });
-  await rename(part, target);
 }
 
 function isObject(value: unknown): value is Json {

@@ -2,6 +2,7 @@ import { type McpOptions, serveMcpHttp, serveMcpStdio } from "../../agent/mcp/in
 import { EXIT, type ExitCode } from "../exit-code.js";
 import { watchEndingSignals } from "../local-signals.js";
 import { writeErr } from "../output.js";
+import { toPrintableLines } from "../printable.js";
 import type { ProgramContext } from "../program.js";
 
 export interface McpCommandOptions {
@@ -28,7 +29,7 @@ export async function runMcpCommand(options: McpCommandOptions, { outputClosed, 
       timeoutMs: options.timeout * 1_000,
       ...(!options.internet && { allowInternetAccess: false }),
     },
-    onProblem: (message) => void writeErr(`abx mcp: ${message}\n`),
+    onProblem: (message) => void writeErr(`abx mcp: ${toPrintableLines(message)}\n`),
   };
   if (options.transport === "stdio") {
     await serveMcpStdio({ ...shared, signal: AbortSignal.any([ending.signal, outputClosed]) });

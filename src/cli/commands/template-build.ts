@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import { type LogEntry, Template } from "../../index.js";
 import { EXIT, type ExitCode } from "../exit-code.js";
 import type { Notices } from "../notices.js";
@@ -39,7 +40,7 @@ export async function runTemplateBuildCommand(
     cpuCount: options.cpuCount ?? yaml?.cpuCount,
     memoryMB: options.memoryMb ?? yaml?.memoryMB,
     skipCache: !options.cache,
-    onBuildLogs: (entry: LogEntry) => void notices.tell(entry.message),
+    onBuildLogs: (entry: LogEntry) => void notices.tell(stripVTControlCharacters(entry.message)),
   });
   if (options.json) await writeJson(build);
   else await writeOut(`${build.templateId}\n`);

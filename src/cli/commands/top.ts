@@ -4,6 +4,7 @@ import { exitStatusOf } from "../exit-signal.js";
 import { openFullScreen } from "../full-screen.js";
 import { watchEndingSignals } from "../local-signals.js";
 import { formatTable, writeJson, writeTable } from "../output.js";
+import { toPrintable } from "../printable.js";
 import { styleFor } from "../style.js";
 import { loadUsage, type SandboxUsage, toUsageJson, toUsageRow, USAGE_HEADER } from "../usage-table.js";
 
@@ -68,5 +69,5 @@ function toLines(usages: readonly SandboxUsage[], trouble: string | undefined): 
     USAGE_HEADER,
     usages.map((usage) => toUsageRow(usage, nowMs)),
   );
-  return [title, trouble ?? "", ...table.trimEnd().split("\n")];
+  return [title, toPrintable(trouble ?? ""), ...table.trimEnd().split("\n")];
 }

@@ -19,6 +19,7 @@ export async function withEnvs(dockerfile: string, envs: Readonly<Record<string,
 }
 
 function quote(name: string, value: string): string {
+  if (!/^[^\s="'\\]+$/.test(name)) throw new InvalidArgumentError(`env: ${JSON.stringify(name)} is no name that an image can have`);
   if (/[\r\n]/.test(value)) throw new InvalidArgumentError(`env.${name} must be one line to become part of an image`);
   return value.replace(/[\\"$]/g, "\\$&");
 }

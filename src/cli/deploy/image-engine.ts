@@ -45,17 +45,22 @@ export function registryOf(image: string): string {
   return image.split("/")[0] ?? image;
 }
 
-/** Run a command; what it says goes to stderr. @throws {@link FailedPreconditionError} it failed. */
-export async function runEngine({ argv, input }: EngineCommand): Promise<void> {
+/** Run a command; what it says goes to stderr, and an abort ends it. @throws {@link FailedPreconditionError} it failed. */
+export async function runEngine({ argv, input }: EngineCommand, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
   const [program, ...args] = argv;
   const child = spawn(program, args, { stdio: ["pipe", process.stderr, process.stderr] });
   // A program that does not read its input may be gone before it is written.
   child.stdin.on("error", () => undefined);
   child.stdin.end(input ?? "");
+  // Of a signal to this process alone the engine knows nothing, and would go on to push.
+  const end = (): void => void child.kill();
+  signal.addEventListener("abort", end);
   const status = await new Promise<number | string>((resolve, reject) => {
     child.once("error", reject);
-    child.once("close", (code, signal) => resolve(code ?? signal ?? "unknown"));
-  });
+    child.once("close", (code, signalName) => resolve(code ?? signalName ?? "unknown"));
+  }).finally(() => signal.removeEventListener("abort", end));
+  signal.throwIfAborted();
   if (status !== 0) throw new FailedPreconditionError(`${program} ${args[0] ?? ""} ended with ${status}; what it said is above`);
 }
 

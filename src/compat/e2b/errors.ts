@@ -57,10 +57,15 @@ export async function inFamily<T>(
   try {
     return await call();
   } catch (error) {
-    if (!SandboxError.isInstance(error) || SHARED.includes(error.reason)) throw error;
+    if (!SandboxError.isInstance(error) || isShared(error)) throw error;
     const Class = family.byReason[error.reason] ?? family.other;
     const { operation, requestId, statusCode, isRetryable } = error;
     const facts = { ...(operation && { operation }), ...(requestId && { requestId }), ...(statusCode && { statusCode }) };
     throw new Class(error.message, { ...facts, isRetryable, cause: error }, error.reason);
   }
+}
+
+/** An argument that the server refused is a failure of the family, one that was refused here never reached it. */
+function isShared({ reason, statusCode }: SandboxError): boolean {
+  return SHARED.includes(reason) && (reason !== "invalid_argument" || statusCode === undefined);
 }

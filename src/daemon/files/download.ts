@@ -16,6 +16,9 @@ import { contentType } from "./content-type.js";
 
 /** Bytes per read: large enough that reading costs less than sending. */
 const CHUNK_BYTES = 1024 * 1024;
+/** Smallest and largest page of the processors that Linux knows. */
+const PAGE_BYTES = 4096;
+const LARGEST_PAGE_BYTES = 64 * 1024;
 
 /**
  * Answer with the content of the file at `path`, links followed: whole, a range, or compressed as the request prefers.
@@ -31,12 +34,14 @@ export async function sendFile(req: IncomingMessage, res: ServerResponse, path: 
   try {
     res.setHeader("vary", "Accept-Encoding");
     if (accepted === undefined) return sendHttpError(res, 406, "Accept-Encoding excludes both gzip and identity: allow one of them");
-    const { size, mtimeNs, ino } = await file.stat({ bigint: true });
+    const { size: statedSize, mtimeNs, ino } = await file.stat({ bigint: true });
+    const content = await readWithoutSize(file, Number(statedSize));
+    const size = content?.length ?? Number(statedSize);
     const validators: Validators = {
       etag: `"${ino.toString(36)}-${size.toString(36)}-${mtimeNs.toString(36)}"`,
       modifiedSeconds: Number(mtimeNs / 1_000_000_000n),
     };
-    await sendContent(req, res, { handle: file, path, size: Number(size), validators, coding: accepted });
+    await sendContent(req, res, { handle: file, path, size, content, validators, coding: accepted });
   } catch (error) {
     throw fileError(error, "read", path);
   } finally {
@@ -48,6 +53,8 @@ interface OpenFile {
   readonly handle: FileHandle;
   readonly path: string;
   readonly size: number;
+  /** All of it, where it had to be read to know its size. */
+  readonly content: Buffer | undefined;
   readonly validators: Validators;
   readonly coding: "gzip" | "identity";
 }
@@ -69,7 +76,7 @@ async function openRegularFile(path: string): Promise<FileHandle> {
 }
 
 async function sendContent(req: IncomingMessage, res: ServerResponse, file: OpenFile): Promise<void> {
-  const { handle, size, validators } = file;
+  const { handle, size, content, validators } = file;
   res.setHeader("last-modified", new Date(validators.modifiedSeconds * 1000).toUTCString());
   res.setHeader("etag", validators.etag);
   const condition = checkConditions(req.headers, validators);
@@ -85,9 +92,10 @@ async function sendContent(req: IncomingMessage, res: ServerResponse, file: Open
 
   const wanted = range.kind === "part" ? range.length : Math.max(size, 4096);
   const start = range.kind === "part" ? range.start : 0;
-  const first = await readFull(handle, Buffer.allocUnsafe(Math.min(CHUNK_BYTES, wanted)), start);
+  const first =
+    content?.subarray(start, start + wanted) ?? (await readFull(handle, Buffer.allocUnsafe(Math.min(CHUNK_BYTES, wanted)), start));
   if (first.length === 0 && size > 0) throw new Error("the file was truncated while it was read");
-  // Files of /proc and /sys have content but no size: then the end of the file is the end of the answer.
+  // A file without a size that is too large to be held: its end is the end of the answer.
   const length = range.kind === "part" ? range.length : size > 0 || first.length === 0 ? size : undefined;
   const sniffed = start === 0 ? first : Buffer.alloc(0);
   res.setHeader("content-disposition", inlineDisposition(basename(file.path)));
@@ -105,6 +113,17 @@ async function sendContent(req: IncomingMessage, res: ServerResponse, file: Open
   }
   if (length !== undefined) res.setHeader("content-length", length);
   await sendPlain(handle, res, first, start, length);
+}
+
+/**
+ * The content of a file whose size says nothing: files of /proc state 0 bytes and those of /sys whole pages, whatever they hold, and two reads may
+ * differ. `undefined` for a file that has the size it states, or is too large to be held.
+ */
+async function readWithoutSize(handle: FileHandle, statedSize: number): Promise<Buffer | undefined> {
+  if (statedSize % PAGE_BYTES !== 0 || statedSize > LARGEST_PAGE_BYTES) return undefined;
+  const room = statedSize === 0 ? CHUNK_BYTES : statedSize + 1;
+  const content = await readFull(handle, Buffer.allocUnsafe(room), 0);
+  return content.length === room ? undefined : content;
 }
 
 async function readFull(handle: FileHandle, buffer: Buffer, position: number): Promise<Buffer> {

@@ -12,7 +12,7 @@ export interface RecordOptions extends RecordingOptions {
 
 /** They describe the one connection, or are made anew by whoever builds an answer. */
 const LEFT_OUT_HEADERS = ["connection", "content-encoding", "content-length", "date", "keep-alive", "set-cookie", "transfer-encoding"];
-const TOKEN = /"((?:\w+)?[tT]oken)"(\s*:\s*)"(?!recorded)[^"]+"/g;
+const TOKEN = /"((?:\w+)?[tT]oken|apiKeyValue)"(\s*:\s*)"(?!recorded)[^"]+"/g;
 
 /** An exchange while it goes on. */
 interface OpenExchange {
@@ -62,11 +62,15 @@ export async function recordTo(file: string, options: RecordOptions = {}): Promi
   const close = (): Promise<void> => {
     closed ??= writeRecording(file, {
       version: 1,
-      exchanges: exchanges.map(({ request, failure, response }) => ({
-        request: request(),
-        ...(failure !== undefined && { failure }),
-        ...(response !== undefined && { response: { ...response, chunks: withoutSecrets(response, redact) } }),
-      })),
+      exchanges: exchanges.map(({ request: sent, failure, response }) => {
+        const request = sent();
+        const clean = (text: string): string => redact(hasTokens(request) ? text.replace(TOKEN, '"$1"$2"recorded"') : text);
+        return {
+          request,
+          ...(failure !== undefined && { failure }),
+          ...(response !== undefined && { response: { ...response, chunks: cleanChunks(response, clean) } }),
+        };
+      }),
     });
     return closed;
   };
@@ -120,11 +124,15 @@ function toChunk(bytes: Uint8Array): Pick<RecordedChunk, "text" | "base64"> {
   }
 }
 
-/** A chunk of a Connect stream has the length of its messages before them, so there nothing is replaced; tokens are in plain JSON answers. */
-function withoutSecrets(response: NonNullable<OpenExchange["response"]>, redact: (text: string) => string): RecordedChunk[] {
+/** Tokens are in answers of the control plane; what a sandbox or a volume holds is given back as it is. */
+function hasTokens({ sandboxId, target }: RecordedExchange["request"]): boolean {
+  return sandboxId === undefined && !target.startsWith("/volumecontent/");
+}
+
+/** A chunk of a Connect stream has the length of its messages before them, so there nothing is replaced. */
+function cleanChunks(response: NonNullable<OpenExchange["response"]>, clean: (text: string) => string): RecordedChunk[] {
   return wholeChunks(response).map((chunk) => {
-    if (chunk.text === undefined || chunk.text.includes("\0")) return chunk;
-    return { ...chunk, text: redact(chunk.text.replace(TOKEN, '"$1"$2"recorded"')) };
+    return chunk.text === undefined || chunk.text.includes("\0") ? chunk : { ...chunk, text: clean(chunk.text) };
   });
 }
 

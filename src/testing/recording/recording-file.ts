@@ -1,7 +1,7 @@
-import { randomUUID } from "node:crypto";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { FailedPreconditionError, FileNotFoundError } from "../../index.js";
+import { replaceFile } from "../../shared/replace-file-node.js";
 
 /** What a request is recognized by. */
 export interface RecordedRequest {
@@ -48,9 +48,7 @@ export interface Recording {
 /** Write in one step, so that no half of a recording is ever replayed. */
 export async function writeRecording(file: string, recording: Recording): Promise<void> {
   await mkdir(path.dirname(path.resolve(file)), { recursive: true });
-  const part = `${file}.${randomUUID()}`;
-  await writeFile(part, `${JSON.stringify(recording, undefined, 2)}\n`);
-  await rename(part, file);
+  await replaceFile(file, `${JSON.stringify(recording, undefined, 2)}\n`);
 }
 
 /** @throws {@link FileNotFoundError} there is none; {@link FailedPreconditionError} it is no recording of this version. */

@@ -20,29 +20,30 @@ export function toRecordedRequest({ method, url, header, body }: SentRequest, re
   const { pathname, search } = new URL(url);
   const contentType = header("content-type");
   const uuids = new Map<string, string>();
-  const clean = (text: string): string =>
-    redact(
-      text.replace(UUID, (uuid) => {
-        // Random in each run; the order of first appearance tells them apart as well.
-        const known = uuids.get(uuid) ?? `uuid-${uuids.size + 1}`;
-        uuids.set(uuid, known);
-        return known;
-      }),
-    );
+  const number = (text: string): string =>
+    text.replace(UUID, (uuid) => {
+      // Random in each run; the order of first appearance tells them apart as well.
+      const known = uuids.get(uuid) ?? `uuid-${uuids.size + 1}`;
+      uuids.set(uuid, known);
+      return known;
+    });
+  const clean = (text: string): string => redact(number(text));
+  // One character for each byte: the parts of a form are bytes, between boundaries that are drawn at random.
+  const numberBytes = (bytes: Uint8Array): Uint8Array => Buffer.from(number(Buffer.from(bytes).toString("latin1")), "latin1");
   const sandboxId = header("e2b-sandbox-id");
   return {
     method,
     target: clean(pathname + search),
     ...(sandboxId !== undefined && { sandboxId }),
     ...(contentType !== undefined && { contentType: clean(contentType) }),
-    body: body.length === 0 ? [] : clean(toText(body, contentType ?? "")).split("\n"),
+    body: body.length === 0 ? [] : clean(toText(body, contentType ?? "", numberBytes)).split("\n"),
   };
 }
 
-function toText(body: Uint8Array, contentType: string): string {
+function toText(body: Uint8Array, contentType: string, numberBytes: (bytes: Uint8Array) => Uint8Array): string {
   if (contentType.startsWith("application/connect+json")) return splitEnvelopes(body).map(toPrettyJson).join("\n");
   if (contentType.startsWith("application/json")) return toPrettyJson(body);
-  return decode(body) ?? toBinaryText(body);
+  return decode(body) ?? toBinaryText(numberBytes(body));
 }
 
 function splitEnvelopes(body: Uint8Array): Uint8Array[] {

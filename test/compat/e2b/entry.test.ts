@@ -30,6 +30,12 @@ it("errors of volumes and secrets are of their family, and what all calls share 
     fetch: async () => Response.json({}, { status }),
   });
   await expect(Volume.connect("id", answer(404))).rejects.toBeInstanceOf(e2b.VolumeNotFoundError);
+  await expect(Volume.create("taken", answer(400))).rejects.toMatchObject({
+    name: "VolumeError",
+    reason: "invalid_argument",
+    statusCode: 400,
+  });
+  await expect(Secret.create("taken", "v", answer(400))).rejects.toBeInstanceOf(e2b.SecretError);
   await expect(Volume.list(answer(500))).rejects.toBeInstanceOf(e2b.VolumeError);
   await expect(Secret.getInfo("id", answer(404))).rejects.toBeInstanceOf(e2b.SecretNotFoundError);
   await expect(Secret.list(answer(500)).nextItems()).rejects.toBeInstanceOf(e2b.SecretError);

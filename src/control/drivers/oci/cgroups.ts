@@ -65,12 +65,12 @@ export function hasProcesses(layout: CgroupLayout, path: string): boolean {
  * @throws {@link InternalError} processes stay for 10 seconds (for instance in an uninterruptible wait).
  */
 export async function destroyCgroup(layout: CgroupLayout, path: string): Promise<void> {
-  const deadline = Date.now() + KILL_DEADLINE_MS;
+  const deadline = performance.now() + KILL_DEADLINE_MS;
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, 50)) {
     const pids = readProcesses(layout, path);
     if (pids.size === 0 && removeCgroup(layout, path)) return;
     killAll(layout, path, pids);
-    if (Date.now() > deadline) {
+    if (performance.now() > deadline) {
       throw new InternalError(`cgroup ${path} still has ${pids.size} processes 10 seconds after SIGKILL`);
     }
     await delay(pauseMs);

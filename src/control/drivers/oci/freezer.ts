@@ -22,12 +22,12 @@ interface Freezer {
  */
 export async function freezeCgroup(layout: CgroupLayout, path: string): Promise<void> {
   const freezer = findFreezer(layout, path);
-  const deadline = Date.now() + DEADLINE_MS;
+  const deadline = performance.now() + DEADLINE_MS;
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, 20)) {
     // Version 1 may give up half-way and wants to be told again.
     writeFileSync(freezer.file, freezer.frozen);
     if (freezer.isFrozen()) return;
-    if (Date.now() > deadline) {
+    if (performance.now() > deadline) {
       writeFileSync(freezer.file, freezer.thawed);
       throw new ServiceBusyError("a process of the sandbox waits for a device and cannot be paused now; try again later");
     }

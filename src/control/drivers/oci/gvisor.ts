@@ -64,9 +64,9 @@ export interface SocketPlaces {
 export async function claimSocket({ guestDir, directory, path }: SocketPlaces, isAlive: () => boolean): Promise<void> {
   const bound = join(guestDir, SOCKET_NAME);
   const claimed = join(directory, SOCKET_NAME);
-  const endsAt = Date.now() + DEADLINE_MS;
+  const endsAt = performance.now() + DEADLINE_MS;
   while (lstatSync(bound, { throwIfNoEntry: false }) === undefined) {
-    if (Date.now() > endsAt || !isAlive()) throw new InternalError("the daemon in gVisor did not start");
+    if (performance.now() > endsAt || !isAlive()) throw new InternalError("the daemon in gVisor did not start");
     await delay(PAUSE_MS);
   }
   rmSync(claimed, { recursive: true, force: true });
@@ -75,7 +75,7 @@ export async function claimSocket({ guestDir, directory, path }: SocketPlaces, i
   if (!lstatSync(claimed).isSocket()) throw new InternalError("the daemon in gVisor left something else in the place of its socket");
   symlinkSync(claimed, path);
   while (!(await answers(path))) {
-    if (Date.now() > endsAt || !isAlive()) throw new InternalError("the daemon in gVisor does not listen");
+    if (performance.now() > endsAt || !isAlive()) throw new InternalError("the daemon in gVisor does not listen");
     await delay(PAUSE_MS);
   }
 }

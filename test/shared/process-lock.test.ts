@@ -4,16 +4,16 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { takeLaunchLock } from "../../src/node/launch-lock.js";
+import { takeProcessLock } from "../../src/shared/process-lock-node.js";
 
 const never = async (): Promise<boolean> => false;
 
-describe("launch lock", () => {
+describe("process lock", () => {
   let directory = "";
   let lockPath = "";
   beforeEach(async () => {
     directory = await mkdtemp(path.join(tmpdir(), "abx-lock-"));
-    lockPath = path.join(directory, "launch.lock");
+    lockPath = path.join(directory, "a.lock");
   });
   afterEach(() => rm(directory, { recursive: true, force: true }));
 
@@ -21,7 +21,7 @@ describe("launch lock", () => {
     let holders = 0;
     let most = 0;
     const enter = async (): Promise<void> => {
-      const lock = await takeLaunchLock(lockPath, never, AbortSignal.timeout(20_000));
+      const lock = await takeProcessLock(lockPath, never, AbortSignal.timeout(20_000));
       holders += 1;
       most = Math.max(most, holders);
       await new Promise((resolve) => setImmediate(resolve));
@@ -37,22 +37,22 @@ describe("launch lock", () => {
     const child = spawn("true");
     await once(child, "exit");
     await writeFile(lockPath, `${child.pid} 12345 token`);
-    const lock = await takeLaunchLock(lockPath, never, AbortSignal.timeout(5_000));
+    const lock = await takeProcessLock(lockPath, never, AbortSignal.timeout(5_000));
     expect(lock).toBeDefined();
     await lock?.release();
   });
 
   it("breaks a lock whose pid now belongs to another process", async () => {
     await writeFile(lockPath, `${process.pid} 1 token`);
-    expect(await takeLaunchLock(lockPath, never, AbortSignal.timeout(5_000))).toBeDefined();
+    expect(await takeProcessLock(lockPath, never, AbortSignal.timeout(5_000))).toBeDefined();
   });
 
   it("stops waiting for a live holder when what it waits for is there, and on abort", async () => {
-    const lock = await takeLaunchLock(lockPath, never, AbortSignal.timeout(5_000));
+    const lock = await takeProcessLock(lockPath, never, AbortSignal.timeout(5_000));
     let looks = 0;
-    expect(await takeLaunchLock(lockPath, async () => ++looks === 3, AbortSignal.timeout(5_000))).toBeUndefined();
+    expect(await takeProcessLock(lockPath, async () => ++looks === 3, AbortSignal.timeout(5_000))).toBeUndefined();
     const reason = new Error("enough");
-    await expect(takeLaunchLock(lockPath, never, AbortSignal.abort(reason))).rejects.toBe(reason);
+    await expect(takeProcessLock(lockPath, never, AbortSignal.abort(reason))).rejects.toBe(reason);
     await lock?.release();
   });
 });

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const RETRY_MS = 25;
 
 /** Held until `release`; a holder that dies frees it by its death. */
-export interface LaunchLock {
+export interface ProcessLock {
   release(): Promise<void>;
 }
 
@@ -14,11 +14,11 @@ export interface LaunchLock {
  *
  * `isPointless` is asked before every try: true ends the wait with `undefined`.
  */
-export async function takeLaunchLock(
+export async function takeProcessLock(
   lockPath: string,
   isPointless: () => Promise<boolean>,
   signal: AbortSignal,
-): Promise<LaunchLock | undefined> {
+): Promise<ProcessLock | undefined> {
   const token = `${process.pid} ${await startTimeOf(process.pid)} ${randomUUID()}`;
   const draftPath = `${lockPath}.${process.pid}.${randomUUID()}`;
   await writeFile(draftPath, token, { mode: 0o600 });
@@ -33,6 +33,12 @@ export async function takeLaunchLock(
   } finally {
     await rm(draftPath, { force: true });
   }
+}
+
+/** True while a live process holds the lock. */
+export async function isProcessLockHeld(lockPath: string): Promise<boolean> {
+  const token = await readText(lockPath);
+  return token !== undefined && isHolderAlive(token);
 }
 
 async function tryLink(from: string, to: string): Promise<boolean> {
