@@ -119,6 +119,7 @@ export class Sandbox extends SandboxStates {
   // Private, so that no credential shows up when the object is printed or serialised.
   readonly #parts: SandboxParts;
 
+  /** @internal */
   constructor(parts: SandboxParts) {
     super(parts);
     this.#parts = parts;

@@ -35,7 +35,7 @@ export interface Page {
   readonly prose: readonly string[];
 }
 
-const MARK_NAMES = ["given", "not run", "file", "note"];
+const MARK_NAMES = ["given", "not run", "without", "file", "note"];
 
 /** Every page for readers: those of the root and of docs/. A new one is found by itself. */
 export const PAGES: readonly Page[] = [

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { ROOT } from "../../support/compile.js";
-import { type Block, type Mark, PAGES, type Page } from "./pages.js";
+import { type Block, type Mark, PAGES } from "./pages.js";
 
 /** What `given: <name>` stands for, besides code. */
 const GIVENS: Readonly<Record<string, string>> = {
