@@ -1,5 +1,6 @@
 // The checks of the e2b client with only the import changed. What differs by design is named here and in docs/migrate-from-e2b.md; a
 // difference that is gone is a failure too.
+import path from "node:path";
 import { commands } from "../e2b-js/checks/commands.mjs";
 import { errors } from "../e2b-js/checks/errors.mjs";
 import { files } from "../e2b-js/checks/files.mjs";
@@ -11,6 +12,7 @@ import { states } from "../e2b-js/checks/states.mjs";
 import { template } from "../e2b-js/checks/template.mjs";
 import { watch } from "../e2b-js/checks/watch.mjs";
 import { runChecks } from "../e2b-js/harness.mjs";
+import { jsClient } from "../results/js-client.mjs";
 
 /** Check → the class that is thrown in place of the one that the client throws. All but the last are derived from that one. */
 const DIFFERENCES = {
@@ -29,7 +31,9 @@ const groups = [lifecycle, states, files, watch, commands, pty, git, errors, net
     Object.entries(group.checks).map(([name, check]) => [name, expectDifference(`${group.title}: ${name}`, check)]),
   ),
 }));
-const allPassed = await runChecks("e2b-entry", groups);
+const allPassed = await runChecks("e2b-entry", groups, [
+  jsClient(path.join(import.meta.dirname, "../../.."), { name: "@agent-sandbox/sdk/e2b", typesFile: "dist/compat/e2b/index.d.ts" }),
+]);
 process.exit(allPassed ? 0 : 1);
 
 function expectDifference(title, check) {

@@ -82,6 +82,18 @@ export const template = {
       await Template.build(made, `${name}:docker`);
       assert.equal(await outputOf(`${name}:docker`, "cat /d/a.txt /d/b; whoami"), "A1\nuser\n");
     },
+    "steps that move and remove files, anew where asked": async ({ name, context }) => {
+      const steps = Template({ fileContextPath: context })
+        .fromTemplate("base")
+        .setWorkdir("/srv/steps")
+        .copyItems([{ src: "app/a.txt", dest: "one" }, { src: "app/a.txt", dest: "two" }])
+        .skipCache()
+        .rename("one", "moved")
+        .remove("two")
+        .setReadyCmd("test -e /srv/steps/moved");
+      await Template.build(steps, `${name}:steps`);
+      assert.equal(await outputOf(`${name}:steps`, "ls /srv/steps"), "moved\n");
+    },
     "a failing step is a BuildError": async ({ name }) => {
       const broken = Template().fromTemplate("base").runCmd("exit 7");
       await rejectsWith(Template.build(broken, `${name}-broken`), "BuildError", /7/);
