@@ -101,7 +101,7 @@ class CallWatcher:
         if not code.co_filename.startswith(self._directory):
             return None
         *_, owner, name = ["", *code.co_qualname.split(".")]
-        operation = f"{group_of(owner)}.{camel(re.sub(r'^_(cls|static)_', '', name))}"
+        operation = f"{group_of(owner)}.{camel(re.sub(r'^_(cls|static|class)_', '', name))}"
         return operation if operation in self._methods else None
 
 

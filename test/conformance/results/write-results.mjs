@@ -9,9 +9,10 @@ import path from "node:path";
 export function writeResults(suite, clients, checks) {
   const directory = process.env.CONFORMANCE_RESULTS;
   if (!directory || process.env.CONFORMANCE_ONLY) return;
-  const results = clients.map(({ name, version, methods }, place) => ({
+  const results = clients.map(({ name, version, isPartial, methods }, place) => ({
     client: name,
     version,
+    ...(isPartial && { isPartial }),
     operations: Object.fromEntries(
       [...methods].sort().map((operation) => {
         const callers = checks.filter((check) => check.client === place && check.operations.includes(operation));

@@ -84,9 +84,13 @@ export const template = {
     },
     "steps that move and remove files, anew where asked": async ({ name, context }) => {
       const steps = Template({ fileContextPath: context })
-        .fromTemplate("base")
+        .fromBaseImage()
+        .setUser("user")
         .setWorkdir("/srv/steps")
-        .copyItems([{ src: "app/a.txt", dest: "one" }, { src: "app/a.txt", dest: "two" }])
+        .copyItems([
+          { src: "app/a.txt", dest: "one" },
+          { src: "app/a.txt", dest: "two" },
+        ])
         .skipCache()
         .rename("one", "moved")
         .remove("two")
@@ -107,6 +111,7 @@ export const template = {
     exists: async ({ name }) => {
       assert.equal(await Template.exists(name), true);
       assert.equal(await Template.exists(`${name}-not`), false);
+      assert.equal(await Template.aliasExists(name), true);
     },
     "assignTags, getTags and removeTags": async ({ name, build }) => {
       assert.equal((await Template.assignTags(`${name}:v1`, ["stable", "latest"])).buildId, build.buildId);

@@ -79,7 +79,7 @@ async def check_steps_that_make_move_and_remove_files(flavor, sandbox):
             file.write("A")
         template = (
             Template(file_context_path=context)
-            .from_template("base")
+            .from_base_image()
             .set_user("user")
             .set_workdir("/srv/steps")
             .copy_items([{"src": "a.txt", "dest": "one"}, {"src": "a.txt", "dest": "two"}])
