@@ -35,6 +35,8 @@ export interface RestCallOptions {
   readonly notFound?: ErrorReason | undefined;
   /** The server may see the call twice without harm. */
   readonly isIdempotent: boolean;
+  /** Called right before the request leaves for the first time: from then on the server may have it. */
+  readonly onSend?: (() => void) | undefined;
 }
 
 /** What the typed client needs for one call: it carries the deadline, the retries and the errors. */
@@ -131,6 +133,7 @@ async function exchange(
       deadline.endsAtMs,
     );
   const first = await identity(rest, deadline.signal);
+  options.onSend?.();
   let answer = await send(first);
   if (answer.status === 401 && typeof rest.apiKey === "function") {
     // A request that was not let in was not carried out, so another key may try.
