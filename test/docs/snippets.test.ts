@@ -16,6 +16,8 @@ const BLOCKS = blocksOf("ts");
 /** Examples with a test of their own in test/examples, and what only a sandbox starts. */
 const ELSEWHERE = ["command-server.ts", "data-analysis.ts", "remote-map.ts"];
 
+const HINT = 'CONTRIBUTING.md, "A page", says how a block is marked that takes something for granted or cannot run here';
+
 let programs: Programs;
 beforeAll(async () => {
   programs = await writePrograms();
@@ -32,7 +34,7 @@ describe("the TypeScript of the pages", () => {
       skipLibCheck: true,
       typeRoots: [path.join(ROOT, "node_modules/@types")],
     });
-    expect(inLines(errors)).toEqual([]);
+    expect(inLines(errors), HINT).toEqual([]);
   });
 });
 
@@ -44,7 +46,7 @@ describeOnPlatform("the TypeScript of the pages, on a platform", (platform) => {
   it.concurrent.each(runnable.map((block) => [block.place, block] as const))("%s runs to its end", async (_place, block) => {
     const file = await toRunnable(programs.fileOf(block));
     const run = await runProgram(process.execPath, ["--no-warnings", file], env);
-    expect(run, programs.toPages(`${run.stdout}\n${run.stderr}`)).toMatchObject({ status: 0 });
+    expect(run, programs.toPages(`${run.stdout}\n${run.stderr}\n${HINT}`)).toMatchObject({ status: 0 });
     for (const expected of promisedOutput(block)) expect(run.stdout, "what a comment behind console.log promises").toContain(expected);
   });
 
