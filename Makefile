@@ -10,7 +10,7 @@ INSTALLED := node_modules/.installed
 BUILT := dist/.built
 SOURCES := $(shell find src gen -name '*.ts' -o -name '*.py' 2>/dev/null) package.json tsconfig.json tsdown.config.ts
 
-.PHONY: help demo setup build generate generate-polyglot contract-diff check test test-tools conformance bench clean
+.PHONY: help demo setup build generate generate-polyglot contract-diff docs check test test-tools conformance bench clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -32,11 +32,15 @@ generate-polyglot: $(INSTALLED) ## Python and Go from openapi/ and proto/; ONLY=
 contract-diff: $(INSTALLED) ## What changed in openapi/ and proto/ since FROM=<revision>
 	@$(RUN) node scripts/contract-diff/run.mjs "$(FROM)"
 
-check: $(BUILT) ## Contract, generated code, style, types, layers, unused code, package
+docs: $(INSTALLED) ## The reference of every public name, as pages in site/
+	$(RUN) typedoc --options scripts/reference/typedoc.config.mjs
+
+check: $(BUILT) ## Contract, generated code, style, types, reference, layers, unused code, package
 	$(RUN) scripts/check-generated.sh
 	$(RUN) scripts/contract-check.sh
 	$(RUN) biome check --error-on-warnings .
 	$(RUN) tsc --noEmit
+	$(RUN) typedoc --options scripts/reference/typedoc.config.mjs --emit none --logLevel Warn
 	$(RUN) depcruise src
 	$(RUN) knip
 	$(RUN) publint --strict
@@ -58,7 +62,7 @@ bench: setup ## Measure; table on the terminal, JSON in bench/results/latest.jso
 	@$(AS_ROOT) node --import ./scripts/resolve-ts.mjs bench/run.ts
 
 clean: ## Remove what was built and installed here
-	rm -rf dist node_modules .toolchain test/conformance/*/{node_modules,.venv,gen,.bin}
+	rm -rf dist node_modules site .toolchain test/conformance/*/{node_modules,.venv,gen,.bin}
 
 $(INSTALLED): package.json package-lock.json
 	$(RUN) npm ci --ignore-scripts

@@ -2,7 +2,8 @@
 # Drive our platform with clients that are not ours, unmodified, and our entry with the programs of such a client.
 # Usage: scripts/conformance.sh [--install-only] [suite ...], suites: e2b-js e2b-cli e2b-versions e2b-entry e2b-python
 # code-interpreter-js code-interpreter-python server-python generated-python generated-go. All of them when none is named.
-# Needs `npm run build` and `abx setup`; those that run code build their template when it is missing.
+# Needs `npm run build` and `abx setup`; those that run code build their template when it is missing. A run of all suites compares
+# docs/compatibility-matrix.md with what it gave.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 PATH="$("$root/scripts/toolchain.sh"):$PATH" || exit 1
@@ -76,6 +77,13 @@ run_suite() {
 failed=0
 install_only=
 [ "${1:-}" != --install-only ] || { install_only=1; shift; }
+results="$root/node_modules/.cache/conformance"
+is_whole=
+[ $# -gt 0 ] || {
+  is_whole=1
+  rm -rf "$results"
+}
+export CONFORMANCE_RESULTS="$results"
 [ $# -gt 0 ] || set -- e2b-js e2b-cli e2b-versions e2b-entry e2b-python code-interpreter-js code-interpreter-python server-python generated-python generated-go
 for suite in "$@"; do
   if ! install_suite "$suite"; then
@@ -87,4 +95,7 @@ for suite in "$@"; do
   case "$suite" in code-interpreter-*) build_templates || { failed=1; continue; } ;; esac
   run_suite "$suite" || failed=1
 done
+if [ -n "$is_whole" ] && [ -z "$install_only${CONFORMANCE_ONLY:-}" ]; then
+  node "$root/scripts/compatibility-matrix.mjs" "$results" || failed=1
+fi
 exit $failed

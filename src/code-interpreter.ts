@@ -1,3 +1,4 @@
+/** Entry `@agent-sandbox/sdk/code-interpreter`: the root entry, whose sandboxes are made from `code-interpreter-v1` when no template is named. */
 import { Sandbox as BaseSandbox } from "./index.js";
 
 export * from "./index.js";

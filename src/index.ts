@@ -1,3 +1,4 @@
+/** Entry `@agent-sandbox/sdk`: sandboxes and all that happens in them, templates, volumes, secrets and errors, for every runtime. */
 export { BuildError, FileUploadError } from "./errors/build-error.js";
 export { CommandExitError, type CommandOutcome } from "./errors/command-exit-error.js";
 export {

@@ -107,6 +107,7 @@ export class SandboxSession implements AsyncDisposable {
     this.#members.clear();
   }
 
+  /** The same as {@link SandboxSession.close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

@@ -46,6 +46,7 @@ export interface AnthropicToolResult {
   readonly is_error: boolean;
 }
 
+/** Tools as OpenAI's chat completions take them. */
 export function toOpenAiTools(tools: readonly Tool[]): OpenAiTool[] {
   return tools.map(({ name, description, inputSchema }) => ({
     type: "function",
@@ -53,6 +54,7 @@ export function toOpenAiTools(tools: readonly Tool[]): OpenAiTool[] {
   }));
 }
 
+/** Tools as Anthropic's messages take them. */
 export function toAnthropicTools(tools: readonly Tool[]): AnthropicTool[] {
   return tools.map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema }));
 }

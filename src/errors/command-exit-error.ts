@@ -6,7 +6,9 @@ export interface CommandOutcome {
   readonly exitCode: number;
   /** The daemon's words for a failure, e.g. `exit status 2` or `signal: killed`; absent for success. */
   readonly error?: string | undefined;
+  /** What it wrote to standard output. */
   readonly stdout: string;
+  /** What it wrote to standard error. */
   readonly stderr: string;
   /** Name of the signal that ended the process, for example `SIGKILL`; absent when it exited by itself. */
   readonly signal?: string | undefined;

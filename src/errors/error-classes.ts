@@ -103,6 +103,7 @@ export class ServiceBusyError extends SandboxError {
 /** A deadline passed. `timeout` says which one: the life of the sandbox, of the command, or one request. */
 export class TimeoutError extends SandboxError {
   override readonly name: string = "TimeoutError";
+  /** Which time is over; `undefined` where the peer did not say. */
   readonly timeout: "sandbox" | "command" | "request" | undefined;
   constructor(message: string, options?: SandboxErrorOptions & { readonly timeout?: "sandbox" | "command" | "request" }) {
     super(options?.timeout === "sandbox" ? "sandbox_gone" : "timeout", message, options);

@@ -5,6 +5,7 @@ import type { SandboxErrorOptions } from "./sandbox-error.js";
 /** No named command has this name. */
 export class CommandNotFoundError extends NotFoundError {
   override readonly name: string = "CommandNotFoundError";
+  /** Name of the command that was called. */
   readonly commandName: string;
   /** Names of the commands that there are. */
   readonly available: readonly string[];
@@ -18,6 +19,7 @@ export class CommandNotFoundError extends NotFoundError {
 /** An argument of a named command is missing, unknown or of the wrong type. */
 export class CommandArgumentError extends InvalidArgumentError {
   override readonly name: string = "CommandArgumentError";
+  /** Name of the command that was called. */
   readonly commandName: string;
   /** Name of the argument. */
   readonly argument: string;
@@ -41,6 +43,7 @@ export class CommandArgumentError extends InvalidArgumentError {
 /** A named command began and failed. */
 export class NamedCommandError extends InternalError {
   override readonly name: string = "NamedCommandError";
+  /** Name of the command that was called. */
   readonly commandName: string;
   /** Name of the exception inside the sandbox, for example `TypeError`. */
   readonly errorType: string;

@@ -4,6 +4,7 @@ import type { ErrorReason } from "./reason.js";
 export interface SandboxErrorOptions {
   /** What was being done, as `namespace.method`, e.g. `files.read`. */
   readonly operation?: string;
+  /** The sandbox that the call was about. */
   readonly sandboxId?: string;
   /** Identifier that the server gave the failed request. */
   readonly requestId?: string;
@@ -11,6 +12,7 @@ export interface SandboxErrorOptions {
   readonly statusCode?: number;
   /** Repeating the same call may succeed. @defaultValue false */
   readonly isRetryable?: boolean;
+  /** The failure behind this one. */
   readonly cause?: unknown;
 }
 
@@ -19,11 +21,17 @@ const BRAND = Symbol.for("@agent-sandbox/sdk/SandboxError");
 /** Root of every error that this package throws, on both sides of the wire. */
 export class SandboxError extends Error {
   override readonly name: string = "SandboxError";
+  /** What programs branch on; the same word on every wire. */
   readonly reason: ErrorReason;
+  /** What was being done, as `namespace.method`, e.g. `files.read`. */
   readonly operation: string | undefined;
+  /** The sandbox that the call was about. */
   readonly sandboxId: string | undefined;
+  /** Identifier that the server gave the failed request. */
   readonly requestId: string | undefined;
+  /** HTTP status of the answer, where there was one. */
   readonly statusCode: number | undefined;
+  /** Repeating the same call may succeed. The library did so already where the contract allows it. */
   readonly isRetryable: boolean;
 
   constructor(reason: ErrorReason, message: string, options: SandboxErrorOptions = {}) {

@@ -35,6 +35,7 @@ export interface StartCommandServerOptions {
 export interface SandboxWithCommands {
   readonly files: Pick<Files, "write"> & SandboxWithFiles["files"];
   readonly commands: Pick<Commands, "start">;
+  /** The commands of its server. */
   named(): Pick<NamedCommands, "isServing" | "serverEnvs">;
 }
 

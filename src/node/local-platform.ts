@@ -11,6 +11,7 @@ import { openPrivateDir, readPrivateFile } from "./private-dir.js";
 const START_TIMEOUT_MS = 10_000;
 const LAUNCH_LOCK_NAME = "launch.lock";
 
+/** Where the platform of this machine is, and how long its start may take. */
 export interface LocalPlatformStartOptions extends LocalPlatformOptions {
   /** Milliseconds that a start may take. @defaultValue 10_000 */
   readonly startTimeoutMs?: number | undefined;

@@ -54,6 +54,7 @@ export interface FcCall {
 
 /** The control plane of the account. Calls are signed and carry no API key. */
 export interface FcControlClient {
+  /** Make a key. Its value is in this answer and in no later one. */
   createApiKey(key: { readonly name: string; readonly expiresAt: Date }, options?: RequestOptions): Promise<FcApiKey>;
   /** Every key of the account, page by page. */
   listApiKeys(options?: RequestOptions): AsyncIterable<FcApiKeyInfo>;
@@ -61,6 +62,7 @@ export interface FcControlClient {
   deleteApiKey(apiKeyId: string, options?: RequestOptions): Promise<boolean>;
   /** Resolves to the id; the build goes on. */
   createTemplate(spec: FcTemplateSpec, options?: RequestOptions): Promise<string>;
+  /** Facts and state of a template. @throws {@link NotFoundError} there is none. */
   getTemplate(templateId: string, options?: RequestOptions & { readonly teamId?: string | undefined }): Promise<FcTemplateInfo>;
   /** False when there was none. */
   deleteTemplate(templateId: string, options?: RequestOptions & { readonly teamId?: string | undefined }): Promise<boolean>;

@@ -25,9 +25,12 @@ export interface ListOptions extends RequestOptions {
   readonly nextToken?: string | undefined;
 }
 
+/** How a creation is asked for. `onSend` is called right before the request leaves: from then on there may be a sandbox. */
+export type CreationRequest = RequestOptions & Pick<RestCallOptions, "onSend">;
+
 /** The lifecycle operations of the control plane in domain terms. */
 export interface LifecycleClient {
-  create(spec: NewSandboxSpec, options: RequestOptions): Promise<SandboxAccess>;
+  create(spec: NewSandboxSpec, options: CreationRequest): Promise<SandboxAccess>;
   connect(sandboxId: string, spec: ConnectSpec, options: RequestOptions): Promise<SandboxAccess>;
   list(options: ListOptions): Promise<Page<SandboxInfo>>;
   getInfo(sandboxId: string, options: RequestOptions): Promise<SandboxInfo>;

@@ -19,6 +19,7 @@ export interface SandboxMetrics {
   readonly diskTotal: number;
 }
 
+/** How serious a line of a log is. */
 export type SandboxLogLevel = "debug" | "info" | "warn" | "error";
 
 /** A line of the log of a sandbox. */

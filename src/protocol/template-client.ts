@@ -19,6 +19,7 @@ export interface RequestedBuild {
 /** What to build. */
 export type BuildStart = Omit<Schemas["TemplateBuildStart"], "steps"> & { readonly steps: Schemas["TemplateStep"][] };
 
+/** A line of the log of a build. */
 export interface TemplateBuildLog {
   readonly timestamp: Date;
   readonly level: "debug" | "info" | "warn" | "error";

@@ -84,6 +84,7 @@ export class CommandHandle<Output extends CommandOutput | CommandBytes = Command
   #outputMayBeIncomplete = false;
   #input: Promise<unknown> = Promise.resolve();
 
+  /** @internal */
   constructor(stream: ProcessStream, actions: HandleActions, options: HandleOptions) {
     this.pid = stream.pid;
     this.#stream = stream;

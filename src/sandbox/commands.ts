@@ -70,6 +70,7 @@ export class Commands {
   readonly #processes: ProcessClient;
   readonly #envdVersion: string;
 
+  /** @internal */
   constructor(processes: ProcessClient, envdVersion: string) {
     this.#processes = processes;
     this.#envdVersion = envdVersion;

@@ -104,6 +104,7 @@ export class Files {
   readonly #archives: ArchiveClient;
   readonly #envdVersion: string;
 
+  /** @internal */
   constructor({ entries, transfer, archives }: FileClients, envdVersion: string) {
     this.#entries = entries;
     this.#transfer = transfer;

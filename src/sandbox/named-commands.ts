@@ -74,6 +74,7 @@ export class NamedCommands {
   readonly #parts: NamedCommandParts;
   #custom: Promise<ReadonlyMap<string, CustomCommand>> | undefined;
 
+  /** @internal */
   constructor(parts: NamedCommandParts) {
     this.#parts = parts;
   }

@@ -15,6 +15,7 @@ export class Network {
   readonly #client: NetworkClient;
   readonly #sandboxId: string;
 
+  /** @internal */
   constructor(client: NetworkClient, sandboxId: string) {
     this.#client = client;
     this.#sandboxId = sandboxId;

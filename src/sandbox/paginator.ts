@@ -11,6 +11,7 @@ export class Paginator<T> implements AsyncIterable<T> {
   #nextToken: string | undefined;
   #hasNext = true;
 
+  /** @internal */
   constructor(load: LoadPage<T>, nextToken?: string) {
     this.#load = load;
     this.#nextToken = nextToken;
@@ -47,6 +48,7 @@ export class Paginator<T> implements AsyncIterable<T> {
     return items;
   }
 
+  /** Every item that was not taken yet, one page after the other. */
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
     for await (const page of this.pages()) yield* page;
   }

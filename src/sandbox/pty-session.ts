@@ -21,6 +21,7 @@ const KEPT_BYTES = 1024 * 1024;
 export class PtySession extends CommandHandle {
   readonly #actions: PtyActions;
 
+  /** @internal */
   constructor(stream: ProcessStream, actions: PtyActions, options: Pick<HandleOptions, "onData" | "onGap">) {
     super(stream, actions, { ...options, maxOutputBytes: KEPT_BYTES });
     this.#actions = actions;

@@ -63,6 +63,7 @@ export class Pty {
   /** Those with a WebSocket of ours, by pid: the shortest way for input. */
   readonly #open = new Map<number, TerminalStream>();
 
+  /** @internal */
   constructor(wires: PtyWires) {
     this.#wires = wires;
   }

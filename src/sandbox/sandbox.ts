@@ -13,6 +13,7 @@ import type { Code, RunCodeOptions } from "./code/code.js";
 import type { Execution } from "./code/execution.js";
 import type { Commands } from "./commands.js";
 import { assertIsolated, type SandboxBoundaryOptions } from "./create-isolated.js";
+import { createOrUndo } from "./create-or-undo.js";
 import { type FileUrlOptions, toFileUrl } from "./file-url.js";
 import type { Files } from "./files.js";
 import type { SandboxLifecycleOptions, SandboxOnResume } from "./lifecycle-options.js";
@@ -113,6 +114,7 @@ export class Sandbox extends SandboxStates {
   // Private, so that no credential shows up when the object is printed or serialised.
   readonly #parts: SandboxParts;
 
+  /** @internal */
   constructor(parts: SandboxParts) {
     super(parts);
     this.#parts = parts;
@@ -149,7 +151,7 @@ export class Sandbox extends SandboxStates {
     // biome-ignore lint/complexity/noThisInStatic: a derived class has its own template
     const spec = toSpec(options, this?.defaultTemplate ?? Sandbox.defaultTemplate);
     const platform = await openPlatform(options);
-    const creating = platform.lifecycle.create(spec, pickRequest(options));
+    const creating = createOrUndo(platform.lifecycle, spec, pickRequest(options));
     preloadDaemonCalls();
     const access = await creating;
     if (!isVersionAtLeast(access.envdVersion, OLDEST_DAEMON)) {

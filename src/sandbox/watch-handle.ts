@@ -16,6 +16,7 @@ export class WatchHandle implements AsyncDisposable {
   readonly #finished: Promise<void>;
   #isStopped = false;
 
+  /** @internal */
   constructor(stream: WatchStream, onEvent: WatchCallback, onExit: WatchExitCallback | undefined) {
     this.#stream = stream;
     this.#finished = this.#pump(onEvent, onExit);
@@ -28,6 +29,7 @@ export class WatchHandle implements AsyncDisposable {
     await this.#finished;
   }
 
+  /** The same as {@link WatchHandle.stop}. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }

@@ -1,7 +1,7 @@
 /** Methods that routes have. */
 export const ROUTE_METHODS = ["GET", "POST", "DELETE"] as const;
 
-/** One of {@link ROUTE_METHODS}. */
+/** Method of HTTP that a route answers. */
 export type RouteMethod = (typeof ROUTE_METHODS)[number];
 
 /** Finds the route of a path; of several that match, the first that was added. */

@@ -64,6 +64,7 @@ export interface CustomRoute {
   readonly group?: CapabilityGroup;
   /** Served without a token. @defaultValue false */
   readonly isOpen?: boolean;
+  /** Answers a request, whose body and parameters are checked. What it throws becomes an answer of status 500. */
   handle(request: ServerRequest): RouteResult | Promise<RouteResult>;
 }
 

@@ -4,7 +4,7 @@ import { CommandArgumentError } from "../errors/named-command-errors.js";
 /** Types that a value may have. */
 export const ARGUMENT_TYPES = ["string", "integer", "float", "boolean"] as const;
 
-/** One of {@link ARGUMENT_TYPES}. */
+/** What the value of an argument is. */
 export type ArgumentType = (typeof ARGUMENT_TYPES)[number];
 
 /** A value of an argument. */

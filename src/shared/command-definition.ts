@@ -40,6 +40,7 @@ export interface Command<A extends ArgumentSpecs = ArgumentSpecs, T = unknown> {
   readonly description: string;
   /** It can be run and is not listed. */
   readonly isHidden: boolean;
+  /** What it does, with checked arguments; an async generator reports on its way. */
   readonly run: (args: ArgumentValues<A>, context: CommandContext) => T;
 }
 

@@ -1,8 +1,12 @@
 /** Receives facts about requests. `console` fits. */
 export interface Logger {
+  /** Every request and its answer. */
   debug?(message: string, facts?: LogFacts): void;
+  /** What is worth knowing and no fault. */
   info?(message: string, facts?: LogFacts): void;
+  /** What went wrong and was repaired, such as a repeated request. */
   warn?(message: string, facts?: LogFacts): void;
+  /** What went wrong for good. */
   error?(message: string, facts?: LogFacts): void;
 }
 

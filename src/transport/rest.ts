@@ -35,6 +35,8 @@ export interface RestCallOptions {
   readonly notFound?: ErrorReason | undefined;
   /** The server may see the call twice without harm. */
   readonly isIdempotent: boolean;
+  /** Called right before the request leaves for the first time: from then on the server may have it. */
+  readonly onSend?: (() => void) | undefined;
 }
 
 /** What a control plane has: the shared wire and what one service adds to it. */
@@ -112,6 +114,7 @@ async function exchange(
       deadline.endsAtMs,
     );
   const first = await identity(rest, deadline.signal);
+  options.onSend?.();
   let answer = await send(first);
   if (answer.status === 401 && typeof rest.apiKey === "function") {
     // A request that was not let in was not carried out, so another key may try.

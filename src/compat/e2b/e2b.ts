@@ -4,6 +4,7 @@ import { Secret } from "./secret.js";
 import { createTemplate, type Template } from "./template.js";
 import { Volume } from "./volume.js";
 
+/** Options of everything that belongs to one {@link E2B}. */
 export type E2BClientOpts = Omit<ConnectionOpts, "signal">;
 
 /** Everything of this entry, bound to options: two of them may talk to two servers. */

@@ -49,7 +49,10 @@ type FamilyError = new (message: string, options: SandboxErrorOptions, reason: E
 /** Reasons that have one class in every family. */
 const SHARED: readonly ErrorReason[] = ["authentication", "rate_limited", "service_busy", "invalid_argument", "timeout", "connection"];
 
-/** Run a call whose failures have classes of their own; what is shared by all calls keeps its class. */
+/**
+ * Run a call whose failures have classes of their own; what is shared by all calls keeps its class. An argument that the server refuses, such as
+ * a name that is taken, is a failure of the call, and one that is wrong before it was sent is not.
+ */
 export async function inFamily<T>(
   family: { readonly other: FamilyError; readonly byReason: Partial<Record<ErrorReason, FamilyError>> },
   call: () => Promise<T>,

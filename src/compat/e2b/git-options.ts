@@ -45,6 +45,7 @@ export interface GitAddOpts extends GitRequestOpts {
   readonly all?: boolean | undefined;
 }
 
+/** What a reset does with index and files, as the options of `git reset`. */
 export type GitResetMode = "soft" | "mixed" | "hard" | "merge" | "keep";
 
 export interface GitResetOpts extends GitRequestOpts {
@@ -78,6 +79,7 @@ export interface GitPushOpts extends GitPullOpts {
   readonly setUpstream?: boolean | undefined;
 }
 
+/** Which configuration: that of the user, of one repository, or of the machine. */
 export type GitConfigScope = "global" | "local" | "system";
 
 export interface GitConfigOpts extends GitRequestOpts {

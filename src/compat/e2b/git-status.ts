@@ -1,3 +1,4 @@
+/** What happened to a file. */
 export type GitStatusLabel = "conflict" | "renamed" | "copied" | "deleted" | "added" | "modified" | "typechange" | "untracked" | "unknown";
 
 /** A file that differs from the last commit. */

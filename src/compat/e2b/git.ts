@@ -27,10 +27,12 @@ export interface GitBranches {
 export class Git {
   readonly #commands: Commands;
 
+  /** @internal */
   constructor(commands: Commands) {
     this.#commands = commands;
   }
 
+  /** Clone a repository. @throws {@link CommandExitError} git failed; {@link GitAuthError} it was not let in. */
   async clone(url: string, options: GitCloneOpts = {}): Promise<CommandResult> {
     const { path, branch, depth, dangerouslyStoreCredentials } = options;
     const address = dangerouslyStoreCredentials ? withLogin(url, options) : url;
@@ -41,11 +43,13 @@ export class Git {
     return this.#run(["clone", ...flags, "--", address, ...(path === undefined ? [] : [path])], options, options);
   }
 
+  /** Make a repository. */
   init(path: string, options: GitInitOpts = {}): Promise<CommandResult> {
     const { bare, initialBranch } = options;
     return this.#run(["init", ...flag("--bare", bare), ...(initialBranch === undefined ? [] : ["-b", initialBranch]), "--", path], options);
   }
 
+  /** Add a remote; with `overwrite` replace its address, with `fetch` get its branches. */
   async remoteAdd(path: string, name: string, url: string, options: GitRemoteAddOpts = {}): Promise<CommandResult> {
     const exists = options.overwrite === true && (await this.remoteGet(path, name, options)) !== undefined;
     const result = await this.#in(path, exists ? ["remote", "set-url", name, url] : ["remote", "add", name, url], options);
@@ -57,10 +61,12 @@ export class Git {
     return this.#answer(["-C", path, "config", "--get", `remote.${name}.url`], options);
   }
 
+  /** Branch, upstream and files that differ. */
   async status(path: string, options?: GitRequestOpts): Promise<GitStatus> {
     return parseStatus((await this.#in(path, ["status", "--porcelain=1", "-b", "-z"], options)).stdout);
   }
 
+  /** Local branches and the current one. */
   async branches(path: string, options?: GitRequestOpts): Promise<GitBranches> {
     const { stdout } = await this.#in(path, ["branch", "--format=%(HEAD) %(refname:short)"], options);
     const lines = stdout.split("\n").filter((line) => line !== "" && !line.includes("(HEAD detached"));
@@ -68,29 +74,35 @@ export class Git {
     return { branches: lines.map((line) => line.slice(2)), ...(current !== undefined && { currentBranch: current }) };
   }
 
+  /** Make a branch and switch to it. */
   createBranch(path: string, branch: string, options?: GitRequestOpts): Promise<CommandResult> {
     return this.#in(path, ["checkout", "-b", branch], options);
   }
 
+  /** Switch to a branch. */
   checkoutBranch(path: string, branch: string, options?: GitRequestOpts): Promise<CommandResult> {
     return this.#in(path, ["checkout", branch], options);
   }
 
+  /** Delete a local branch. @defaultValue `force`, for one that is not merged, is false */
   deleteBranch(path: string, branch: string, options: GitDeleteBranchOpts = {}): Promise<CommandResult> {
     return this.#in(path, ["branch", options.force ? "-D" : "-d", branch], options);
   }
 
+  /** Put changes into the index. @defaultValue all of them */
   add(path: string, options: GitAddOpts = {}): Promise<CommandResult> {
     const { files = [], all = true } = options;
     return this.#in(path, ["add", ...(files.length > 0 ? ["--", ...files] : [all ? "-A" : "."])], options);
   }
 
+  /** Commit what is in the index. */
   commit(path: string, message: string, options: GitCommitOpts = {}): Promise<CommandResult> {
     const { authorName, authorEmail, allowEmpty } = options;
     const author = [...setting("user.name", authorName), ...setting("user.email", authorEmail)];
     return this.#run(["-C", path, ...author, "commit", "-m", message, ...flag("--allow-empty", allowEmpty)], options);
   }
 
+  /** Move the branch, or take paths out of the index. @throws {@link InvalidArgumentError} both `mode` and `paths`. */
   reset(path: string, options: GitResetOpts = {}): Promise<CommandResult> {
     const { mode, target, paths = [] } = options;
     if (mode !== undefined && paths.length > 0) throw new InvalidArgumentError("git.reset takes mode or paths, not both");
@@ -101,6 +113,7 @@ export class Git {
     );
   }
 
+  /** Take files back from the index or a commit. @throws {@link InvalidArgumentError} no paths. */
   restore(path: string, options: GitRestoreOpts): Promise<CommandResult> {
     const { paths, staged, worktree, source } = options;
     if (paths.length === 0) throw new InvalidArgumentError("git.restore needs at least one path");
@@ -108,6 +121,7 @@ export class Git {
     return this.#in(path, ["restore", ...flag("--staged", staged), ...flag("--worktree", worktree), ...from, "--", ...paths], options);
   }
 
+  /** Push a branch. @throws {@link GitUpstreamError} it has no upstream; {@link GitAuthError} git was not let in. */
   async push(path: string, options: GitPushOpts = {}): Promise<CommandResult> {
     const { remote, branch, setUpstream = true } = options;
     // Without a name git finds remote and branch by itself, or says that there is no upstream.
@@ -115,12 +129,14 @@ export class Git {
     return this.#in(path, ["push", ...flag("--set-upstream", setUpstream && target.length > 0), ...target], options, options);
   }
 
+  /** Fetch and merge. @throws {@link GitUpstreamError} the branch has no upstream; {@link GitAuthError} git was not let in. */
   async pull(path: string, options: GitPullOpts = {}): Promise<CommandResult> {
     const { remote, branch } = options;
     const from = branch === undefined ? (remote === undefined ? [] : [remote]) : [remote ?? (await this.#remoteOf(path, options)), branch];
     return this.#in(path, ["pull", ...from], options, options);
   }
 
+  /** Set a value of the configuration. */
   setConfig(key: string, value: string, options: GitConfigOpts = {}): Promise<CommandResult> {
     return this.#run([...scopeOf(options), key, value], options);
   }
@@ -130,6 +146,7 @@ export class Git {
     return this.#answer([...scopeOf(options), "--get", key], options);
   }
 
+  /** Set name and email of the author of commits. */
   async configureUser(name: string, email: string, options: GitConfigOpts = {}): Promise<CommandResult> {
     if (name === "" || email === "") throw new InvalidArgumentError("git.configureUser needs a name and an email");
     await this.setConfig("user.name", name, options);

@@ -1,3 +1,4 @@
+/** Entry `@agent-sandbox/sdk/e2b`: the names of the package `e2b`, for programs that were written for it. */
 export {
   ALL_TRAFFIC,
   AuthenticationError,

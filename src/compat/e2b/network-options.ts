@@ -18,6 +18,7 @@ export interface SandboxNetworkTransform {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Gives the change of requests to one host. */
 export type SandboxNetworkTransformResolver = (context: SandboxNetworkTransformContext) => SandboxNetworkTransform;
 
 /** A rule for one host. */
@@ -25,6 +26,7 @@ export interface SandboxNetworkRule {
   readonly transform?: SandboxNetworkTransform | SandboxNetworkTransformResolver;
 }
 
+/** Rules by host name. */
 export type SandboxNetworkRules =
   | Readonly<Record<string, readonly SandboxNetworkRule[]>>
   | ReadonlyMap<string, readonly SandboxNetworkRule[]>;
@@ -36,6 +38,7 @@ export interface SandboxNetworkSelectorContext {
   readonly rules: Map<string, SandboxNetworkRule[]>;
 }
 
+/** Destinations, or a function that names them. */
 export type SandboxNetworkSelector = readonly string[] | ((context: SandboxNetworkSelectorContext) => readonly string[]);
 
 interface EgressOptions {

@@ -16,16 +16,22 @@ import { type SandboxNetworkOpts, toNetwork } from "./network-options.js";
 /** Servers of the MCP gateway by name, with the settings of each. */
 export type McpServer = Readonly<Record<string, unknown>>;
 
+/** Name of an MCP server. */
 export type McpServerName = keyof McpServer;
 
+/** Kind of a workload token. */
 export type SandboxIamTokenType = string;
+/** What happens at the end of its life. */
 export type SandboxOnTimeout = NonNullable<SandboxLifecycleOptions["onTimeout"]>;
+/** Order of a list by the time of creation. */
 export type SandboxListOrder = NonNullable<SandboxListOptions["order"]>;
 /** User inside the sandbox. */
 export type Username = string;
 /** What callbacks of commands and terminals get. */
 export type Stdout = string;
+/** A piece of standard error. */
 export type Stderr = string;
+/** A piece of a terminal's output. */
 export type PtyOutput = Uint8Array;
 
 /** A workload token. */

@@ -32,30 +32,37 @@ export class Secret {
   /** Options under those of each call: what a class of {@link E2B} is bound to. */
   static readonly boundOpts: ConnectionOpts | undefined = undefined;
 
+  /** Store a secret. @throws {@link SecretError} the name is taken or malformed. */
   static create(name: string, value: string, options?: SecretCreateOpts): Promise<SecretInfo> {
     return inFamily(FAMILY, () => SecretBase.create(name, value, withBound(this, options)));
   }
 
+  /** Replace its value. @throws {@link SecretNotFoundError} there is none. */
   static update(secret: string, value: string, options?: SecretUpdateOpts): Promise<SecretInfo> {
     return inFamily(FAMILY, () => SecretBase.update(secret, value, withBound(this, options)));
   }
 
+  /** What is known of it; never its value. @throws {@link SecretNotFoundError} there is none. */
   static getInfo(secret: string, options?: ConnectionOpts): Promise<SecretInfo> {
     return inFamily(FAMILY, () => SecretBase.getInfo(secret, withBound(this, options)));
   }
 
+  /** All secrets, page by page. */
   static list(options?: SecretListOpts): SecretPaginator {
     return new SecretPaginator(withBound(this, options));
   }
 
+  /** Whether there is one of this name or id. */
   static exists(secret: string, options?: ConnectionOpts): Promise<boolean> {
     return inFamily(FAMILY, () => SecretBase.exists(secret, withBound(this, options)));
   }
 
+  /** Delete it; false when there was none. */
   static destroy(secret: string, options?: ConnectionOpts): Promise<boolean> {
     return inFamily(FAMILY, () => SecretBase.destroy(secret, withBound(this, options)));
   }
 
+  /** What stands for its value in the headers of a network rule. It is filled in outside of the sandbox. */
   static fill(secret: string): string {
     return SecretBase.fill(secret);
   }

@@ -25,6 +25,7 @@ export interface GetBuildStatusOptions extends ConnectionOpts {
   readonly logsOffset?: number | undefined;
 }
 
+/** How far a build is. */
 export type TemplateBuildStatus = "building" | "waiting" | "ready" | "error";
 
 /** Why a build failed. */
@@ -45,6 +46,7 @@ export interface TemplateBuildStatusResponse {
   reason?: BuildStatusReason;
 }
 
+/** Tags of one build. */
 export interface TemplateTagInfo {
   buildId: string;
   tags: string[];

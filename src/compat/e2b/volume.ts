@@ -35,6 +35,7 @@ export interface VolumeEntryStat {
 export interface VolumeApiOpts extends ConnectionOpts {
   readonly token?: string | undefined;
 }
+/** Owner and permission bits of an entry. */
 export type VolumeMetadataOpts = VolumeMetadata;
 export interface VolumeReadOpts extends VolumeApiOpts {
   readonly streamIdleTimeoutMs?: number | undefined;
@@ -64,52 +65,64 @@ export class Volume {
     this.#volume = volume;
   }
 
+  /** Make a volume. @throws {@link VolumeError} the name is taken or malformed. */
   static async create(name: string, options?: ConnectionOpts): Promise<Volume> {
     return new this(await inFamily(OF_VOLUME, () => VolumeBase.create(name, withBound(this, options))));
   }
 
+  /** Use a volume that exists. @throws {@link VolumeNotFoundError} there is none. */
   static async connect(volumeId: string, options?: ConnectionOpts): Promise<Volume> {
     return new this(await inFamily(OF_VOLUME, () => VolumeBase.connect(volumeId, withBound(this, options))));
   }
 
+  /** Its name and the token of its content. @throws {@link VolumeNotFoundError} there is none. */
   static async getInfo(volumeId: string, options?: ConnectionOpts): Promise<VolumeAndToken> {
     const { name, token } = await inFamily(OF_VOLUME, () => VolumeBase.connect(volumeId, withBound(this, options)));
     return { volumeId, name, token };
   }
 
+  /** All volumes. */
   static list(options?: ConnectionOpts): Promise<VolumeInfo[]> {
     return inFamily(OF_VOLUME, () => VolumeBase.list(withBound(this, options)));
   }
 
+  /** Delete it with its content; false when there was none. */
   static destroy(volumeId: string, options?: ConnectionOpts): Promise<boolean> {
     return inFamily(OF_VOLUME, () => VolumeBase.destroy(volumeId, withBound(this, options)));
   }
 
+  /** Opens the content of the volume, and nothing else. */
   get token(): string {
     return this.#volume.token;
   }
 
+  /** Entries below a directory. @defaultValue `depth` is 1 */
   async list(path: string, options: VolumeApiOpts & { readonly depth?: number | undefined } = {}): Promise<VolumeEntryStat[]> {
     const entries = await inFamily(OF_PATH, () => this.#volume.list(path, { ...pickRequest(options), depth: options.depth }));
     return entries.map(toStat);
   }
 
+  /** Make a directory. @throws {@link VolumeError} it exists, and `force` is not set. */
   async makeDir(path: string, options: VolumeWriteOpts & VolumeApiOpts = {}): Promise<VolumeEntryStat> {
     return toStat(await inFamily(OF_PATH, () => this.#volume.makeDir(path, pickWrite(options))));
   }
 
+  /** Facts about an entry. @throws {@link VolumePathNotFoundError} there is none. */
   async getInfo(path: string, options: VolumeApiOpts = {}): Promise<VolumeEntryStat> {
     return toStat(await inFamily(OF_PATH, () => this.#volume.getInfo(path, pickRequest(options))));
   }
 
+  /** Whether there is an entry of this path. */
   exists(path: string, options: VolumeApiOpts = {}): Promise<boolean> {
     return inFamily(OF_PATH, () => this.#volume.exists(path, pickRequest(options)));
   }
 
+  /** Change owner and permission bits. @throws {@link VolumePathNotFoundError} there is no such entry. */
   async updateMetadata(path: string, metadata: VolumeMetadataOpts, options: VolumeApiOpts = {}): Promise<VolumeEntryStat> {
     return toStat(await inFamily(OF_PATH, () => this.#volume.updateMetadata(path, metadata, pickRequest(options))));
   }
 
+  /** Read a file. @defaultValue `format` is "text" @throws {@link VolumePathNotFoundError} there is none. */
   readFile<Format extends FileFormat = "text">(
     path: string,
     options: VolumeReadOpts & { readonly format?: Format | undefined } = {},
@@ -117,10 +130,12 @@ export class Volume {
     return inFamily(OF_PATH, () => this.#volume.readFile<Format>(path, { ...pickRequest(options), format: options.format }));
   }
 
+  /** Write a file whole, from text, bytes, a Blob or a stream. */
   async writeFile(path: string, data: FileData, options: VolumeWriteOpts & VolumeApiOpts = {}): Promise<VolumeEntryStat> {
     return toStat(await inFamily(OF_PATH, () => this.#volume.writeFile(path, data, pickWrite(options))));
   }
 
+  /** Remove a file, or a directory with what is in it. @throws {@link VolumePathNotFoundError} there is none. */
   remove(path: string, options: VolumeApiOpts = {}): Promise<void> {
     return inFamily(OF_PATH, () => this.#volume.remove(path, pickRequest(options)));
   }

@@ -39,6 +39,7 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 export class Code {
   readonly #client: CodeClient;
 
+  /** @internal */
   constructor(client: CodeClient) {
     this.#client = client;
   }

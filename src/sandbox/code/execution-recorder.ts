@@ -4,9 +4,13 @@ import { type CodeOutput, type Execution, type ExecutionError, Result } from "./
 
 /** Who hears what comes; each is awaited before the next event is read. */
 export interface ExecutionCallbacks {
+  /** A piece of standard output. */
   readonly onStdout?: ((output: CodeOutput) => void | Promise<void>) | undefined;
+  /** A piece of standard error. */
   readonly onStderr?: ((output: CodeOutput) => void | Promise<void>) | undefined;
+  /** Something that the code showed, or the value of its last expression. */
   readonly onResult?: ((result: Result) => void | Promise<void>) | undefined;
+  /** The exception that ended the code. */
   readonly onError?: ((error: ExecutionError) => void | Promise<void>) | undefined;
 }
 

@@ -46,6 +46,7 @@ export class Result implements ResultForms {
   /** Every other form by its media type. */
   readonly extra: Readonly<Record<string, unknown>>;
 
+  /** @internal */
   constructor(forms: ResultForms) {
     this.isMainResult = forms.isMainResult;
     this.text = forms.text;

@@ -16,6 +16,7 @@ export class FcMounts {
   readonly #client: FcMountClient;
   readonly #sandboxId: string;
 
+  /** @internal */
   constructor(client: FcMountClient, sandboxId: string) {
     this.#client = client;
     this.#sandboxId = sandboxId;

@@ -1,5 +1,6 @@
 import type { TemplateBuildLog } from "../../protocol/template-client.js";
 
+/** How serious a line of a build's log is. */
 export type LogLevel = TemplateBuildLog["level"];
 
 /** One line of the log of a build. */
@@ -14,6 +15,7 @@ export class LogEntry {
     this.message = message;
   }
 
+  /** The line with its time and level, as `[2026-01-02T03:04:05.678Z] [info] text`. */
   toString(): string {
     return `[${this.timestamp.toISOString()}] [${this.level}] ${this.message}`;
   }
@@ -33,6 +35,7 @@ export class LogEntryEnd extends LogEntry {
   }
 }
 
+/** Gets the lines of a build in their order. */
 export type BuildLogger = (entry: LogEntry) => void;
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];

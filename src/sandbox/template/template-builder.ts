@@ -77,34 +77,42 @@ export class TemplateBuilder {
     };
   }
 
+  /** Begin with the image `debian:<variant>`. */
   fromDebianImage(variant = "stable"): this {
     return this.fromImage(`debian:${variant}`);
   }
 
+  /** Begin with the image `ubuntu:<variant>`. */
   fromUbuntuImage(variant = "latest"): this {
     return this.fromImage(`ubuntu:${variant}`);
   }
 
+  /** Begin with the image `fedora:<variant>`. */
   fromFedoraImage(variant = "44"): this {
     return this.fromImage(`fedora:${variant}`);
   }
 
+  /** Begin with the image `alpine:<variant>`. */
   fromAlpineImage(variant = "3.24"): this {
     return this.fromImage(`alpine:${variant}`);
   }
 
+  /** Begin with the image `archlinux:<variant>`. */
   fromArchImage(variant = "latest"): this {
     return this.fromImage(`archlinux:${variant}`);
   }
 
+  /** Begin with the image `python:<version>`. */
   fromPythonImage(version = "3"): this {
     return this.fromImage(`python:${version}`);
   }
 
+  /** Begin with the image `node:<variant>`. */
   fromNodeImage(variant = "lts"): this {
     return this.fromImage(`node:${variant}`);
   }
 
+  /** Begin with the image `oven/bun:<variant>`. */
   fromBunImage(variant = "latest"): this {
     return this.fromImage(`oven/bun:${variant}`);
   }
@@ -180,23 +188,28 @@ export class TemplateBuilder {
     return this;
   }
 
+  /** Copy several, each with options of its own; see {@link TemplateBuilder.copy}. */
   copyItems(items: readonly CopyItem[]): this {
     for (const { src, dest, ...options } of items) this.copy(src, dest, options);
     return this;
   }
 
+  /** Remove files; directories with `recursive`. @defaultValue `force` and `recursive` are false */
   remove(path: string | readonly string[], options: UserOption & { readonly force?: boolean; readonly recursive?: boolean } = {}): this {
     return this.#run(removeStep(path, options));
   }
 
+  /** Move a file or directory. @defaultValue `force`, which replaces what is there, is false */
   rename(src: string, dest: string, options: UserOption & { readonly force?: boolean } = {}): this {
     return this.#run(renameStep(src, dest, options));
   }
 
+  /** Make directories and their parents. @defaultValue `mode` is what the umask of the step leaves */
   makeDir(path: string | readonly string[], options: UserOption & { readonly mode?: number } = {}): this {
     return this.#run(makeDirStep(path, options));
   }
 
+  /** Make a symbolic link at `dest` that names `src`. @defaultValue `force`, which replaces what is there, is false */
   makeSymlink(src: string, dest: string, options: UserOption & { readonly force?: boolean } = {}): this {
     return this.#run(makeSymlinkStep(src, dest, options));
   }
@@ -208,11 +221,13 @@ export class TemplateBuilder {
     return this.#run({ command: joined, user: options.user });
   }
 
+  /** Directory of the later steps, and of the commands of every sandbox. */
   setWorkdir(workdir: string): this {
     if (workdir === "") throw new InvalidArgumentError("setWorkdir needs a path");
     return this.#add("WORKDIR", [workdir]);
   }
 
+  /** User of the later steps, and of the commands of every sandbox. */
   setUser(user: string): this {
     if (user === "") throw new InvalidArgumentError("setUser needs a name");
     return this.#add("USER", [user]);
@@ -238,14 +253,17 @@ export class TemplateBuilder {
     return this.#run(pipInstallStep(packages, options));
   }
 
+  /** Install packages with npm, for all users with `g`; without any, the project in the working directory. */
   npmInstall(packages?: string | readonly string[], options: { readonly g?: boolean; readonly dev?: boolean } = {}): this {
     return this.#run(npmInstallStep(packages, options));
   }
 
+  /** Install packages with bun, for all users with `g`; without any, the project in the working directory. */
   bunInstall(packages?: string | readonly string[], options: { readonly g?: boolean; readonly dev?: boolean } = {}): this {
     return this.#run(bunInstallStep(packages, options));
   }
 
+  /** Install packages of Debian or Ubuntu, as root. */
   aptInstall(
     packages: string | readonly string[],
     options: { readonly noInstallRecommends?: boolean; readonly fixMissing?: boolean } = {},
@@ -253,6 +271,7 @@ export class TemplateBuilder {
     return this.#run(aptInstallStep(packages, options));
   }
 
+  /** Clone a repository, which needs git in the template. @defaultValue `path` is what git makes of the address; `depth` is everything */
   gitClone(url: string, path?: string, options: UserOption & { readonly branch?: string; readonly depth?: number } = {}): this {
     return this.#run(gitCloneStep(url, path, options));
   }

@@ -13,4 +13,4 @@ from runner import Flavor, run  # noqa: E402
 
 if __name__ == "__main__":
     flavors = [Flavor("sync", e2b_code_interpreter.Sandbox), Flavor("async", e2b_code_interpreter.AsyncSandbox)]
-    run("code-interpreter-python", flavors, [run_code, contexts, results])
+    run("code-interpreter-python", "e2b_code_interpreter", flavors, [run_code, contexts, results])

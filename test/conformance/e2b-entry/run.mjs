@@ -1,5 +1,6 @@
 // The checks of the e2b client with only the import changed. What differs by design is named here and in docs/migrate-from-e2b.md; a
 // difference that is gone is a failure too.
+import path from "node:path";
 import { commands } from "../e2b-js/checks/commands.mjs";
 import { errors } from "../e2b-js/checks/errors.mjs";
 import { files } from "../e2b-js/checks/files.mjs";
@@ -9,8 +10,11 @@ import { network } from "../e2b-js/checks/network.mjs";
 import { pty } from "../e2b-js/checks/pty.mjs";
 import { states } from "../e2b-js/checks/states.mjs";
 import { template } from "../e2b-js/checks/template.mjs";
+import { volume } from "../e2b-js/checks/volume.mjs";
 import { watch } from "../e2b-js/checks/watch.mjs";
 import { runChecks } from "../e2b-js/harness.mjs";
+import { jsClient } from "../results/js-client.mjs";
+import { publicMethods } from "../results/public-methods.mjs";
 
 /** Check → the class that is thrown in place of the one that the client throws. All but the last are derived from that one. */
 const DIFFERENCES = {
@@ -23,13 +27,19 @@ const DIFFERENCES = {
   "template: assignTags, getTags and removeTags": "InvalidArgumentError",
 };
 
-const groups = [lifecycle, states, files, watch, commands, pty, git, errors, network, template].map((group) => ({
+const groups = [lifecycle, states, files, watch, commands, pty, git, errors, network, template, volume].map((group) => ({
   ...group,
   checks: Object.fromEntries(
     Object.entries(group.checks).map(([name, check]) => [name, expectDifference(`${group.title}: ${name}`, check)]),
   ),
 }));
-const allPassed = await runChecks("e2b-entry", groups);
+const allPassed = await runChecks("e2b-entry", groups, [
+  {
+    ...jsClient(path.join(import.meta.dirname, "../../.."), { name: "@agent-sandbox/sdk/e2b", typesFile: "dist/compat/e2b/index.d.ts" }),
+    // What it has beside them has tests of its own.
+    methods: publicMethods(path.join(import.meta.dirname, "../e2b-js/node_modules/e2b/dist/index.d.ts")),
+  },
+]);
 process.exit(allPassed ? 0 : 1);
 
 function expectDifference(title, check) {

@@ -1,34 +1,54 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
+import { watchCalls } from "../results/watch-calls.mjs";
+import { writeResults } from "../results/write-results.mjs";
 
 const CHECK_TIMEOUT_MS = 60_000;
 
-/** Run named checks one after the other; prints each failure with its reason, then the score. Returns whether all passed. */
-export async function runChecks(suite, groups) {
+/**
+ * Run named checks one after the other; prints each failure with its reason, then the score. Returns whether all passed. The results say which
+ * methods of the clients each check called.
+ */
+export async function runChecks(suite, groups, clients) {
   const only = process.env.CONFORMANCE_ONLY;
   let passed = 0;
   let total = 0;
+  const calls = await watchCalls(clients);
+  const results = [];
+  const record = async (name, reason) => {
+    for (const [client, called] of (await calls.take()).entries()) {
+      if (called.size > 0 || client === 0) results.push({ client, name, operations: [...called].sort(), reason });
+    }
+  };
   for (const { title, setUp, tearDown, checks } of groups) {
     const wanted = Object.entries(checks).filter(([name]) => !only || `${title}: ${name}`.includes(only));
     if (wanted.length === 0) continue;
     total += wanted.length;
     let context;
+    await calls.take();
     try {
       context = await within(setUp?.() ?? {});
+      await record(`${title}: the preparation`);
     } catch (error) {
+      await record(`${title}: the preparation`, describeError(error));
       console.log(`FAIL ${title}: the preparation of ${wanted.length} checks failed: ${describeError(error)}`);
       continue;
     }
     for (const [name, check] of wanted) {
+      let reason;
       try {
         await within(check(context));
         passed += 1;
       } catch (error) {
-        console.log(`FAIL ${title}: ${name}: ${describeError(error)}`);
+        reason = describeError(error);
+        console.log(`FAIL ${title}: ${name}: ${reason}`);
       }
+      await record(`${title}: ${name}`, reason);
     }
     await within(tearDown?.(context)).catch((error) => console.log(`clean-up of ${title} failed: ${describeError(error)}`));
   }
+  calls.stop();
+  writeResults(suite, clients, results);
   console.log(`conformance ${suite}: ${passed} of ${total}`);
   return passed === total;
 }

@@ -1,3 +1,5 @@
+import path from "node:path";
+import { jsClient } from "../results/js-client.mjs";
 import { commands } from "./checks/commands.mjs";
 import { errors } from "./checks/errors.mjs";
 import { files } from "./checks/files.mjs";
@@ -12,18 +14,11 @@ import { volume } from "./checks/volume.mjs";
 import { watch } from "./checks/watch.mjs";
 import { runChecks } from "./harness.mjs";
 
-const allPassed = await runChecks("e2b-js", [
-  lifecycle,
-  states,
-  files,
-  watch,
-  commands,
-  pty,
-  git,
-  errors,
-  network,
-  template,
-  volume,
-  older,
-]);
+const PACKAGES = path.join(import.meta.dirname, "node_modules");
+
+const allPassed = await runChecks(
+  "e2b-js",
+  [lifecycle, states, files, watch, commands, pty, git, errors, network, template, volume, older],
+  [jsClient(path.join(PACKAGES, "e2b")), jsClient(path.join(PACKAGES, "e2b-older"), { isPartial: true })],
+);
 process.exit(allPassed ? 0 : 1);

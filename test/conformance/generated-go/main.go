@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"time"
 
 	"connectrpc.com/connect"
@@ -120,13 +121,38 @@ func checkStat(ctx context.Context, sandbox lifecycle.Sandbox) error {
 	return nil
 }
 
-func run(ctx context.Context) (passed, total int) {
+// result is one line of what CONFORMANCE_RESULTS gets.
+type result struct {
+	Name   string `json:"name"`
+	Passed bool   `json:"passed"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// write leaves the results in the directory that CONFORMANCE_RESULTS names, if any.
+func write(results []result) error {
+	directory := os.Getenv("CONFORMANCE_RESULTS")
+	if directory == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(map[string]any{"suite": "generated-go", "results": []any{}, "checks": results}, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(directory, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(directory, "generated-go.json"), append(text, '\n'), 0o644)
+}
+
+func run(ctx context.Context) (passed, total int, results []result) {
 	total = 4
 	report := func(name string, err error) {
 		if err == nil {
 			passed++
+			results = append(results, result{Name: name, Passed: true})
 		} else {
 			fmt.Printf("FAIL %s: %v\n", name, err)
+			results = append(results, result{Name: name, Reason: err.Error()})
 		}
 	}
 	timeout := 120
@@ -134,18 +160,22 @@ func run(ctx context.Context) (passed, total int) {
 	err := rest(ctx, http.MethodPost, "/sandboxes", lifecycle.NewSandbox{TemplateID: "base", Timeout: &timeout}, &sandbox)
 	report("create", err)
 	if err != nil {
-		return passed, total
+		return passed, total, results
 	}
 	report("Start", checkStart(ctx, sandbox))
 	report("Stat", checkStat(ctx, sandbox))
 	report("kill", rest(ctx, http.MethodDelete, "/sandboxes/"+sandbox.SandboxID, struct{}{}, nil))
-	return passed, total
+	return passed, total, results
 }
 
 func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	passed, total := run(ctx)
+	passed, total, results := run(ctx)
+	if err := write(results); err != nil {
+		fmt.Printf("FAIL the results cannot be written: %v\n", err)
+		passed--
+	}
 	fmt.Printf("conformance generated-go: %d of %d\n", passed, total)
 	if passed < total {
 		cancel()

@@ -11,6 +11,7 @@ import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "gen" / "python"))
+sys.path.append(str(Path(__file__).parent.parent / "results"))
 
 from connectrpc.code import Code
 from connectrpc.errors import ConnectError
@@ -19,6 +20,7 @@ from filesystem.filesystem_connect import FilesystemClientSync
 from lifecycle_rest import NewSandbox, Sandbox
 from process import process_pb2
 from process.process_connect import ProcessClientSync
+from watch_calls import write_results
 
 API_URL = os.environ["E2B_API_URL"]
 SANDBOX_URL = os.environ["E2B_SANDBOX_URL"]
@@ -93,17 +95,27 @@ def check_kill(sandbox):
 def main():
     checks = [check_start, check_stat, check_kill]
     passed, total = 0, 1 + len(checks)
+    results = []
+
+    def record(name, reason=None):
+        results.append({"name": name, "operations": [], "reason": reason})
+        if reason is not None:
+            print(f"FAIL {name}: {reason}", flush=True)
+
     try:
         sandbox = create()
         passed += 1
+        record("create")
         for check in checks:
             try:
                 check(sandbox)
                 passed += 1
+                record(check.__name__[6:])
             except Exception as error:
-                print(f"FAIL {check.__name__[6:]}: {type(error).__name__}: {error}", flush=True)
+                record(check.__name__[6:], f"{type(error).__name__}: {error}")
     except Exception as error:
-        print(f"FAIL create: {type(error).__name__}: {error}", flush=True)
+        record("create", f"{type(error).__name__}: {error}")
+    write_results("generated-python", [{"name": "generated from the contract, Python", "version": "", "methods": [], "checks": results}])
     print(f"conformance generated-python: {passed} of {total}", flush=True)
     return 0 if passed == total else 1
 

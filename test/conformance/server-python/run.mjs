@@ -2,12 +2,14 @@
 // with it. Each difference is printed, then the score.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { command, defineCommands, startServer } from "../../../dist/server/index.js";
+import { writeResults } from "../results/write-results.mjs";
 import { CHECKS } from "./checks.mjs";
 import { CLIENT_CHECKS, withSandbox } from "./client.mjs";
 
@@ -37,7 +39,8 @@ const python = spawn(
   },
 );
 const total = CHECKS.length + 1 + Object.keys(CLIENT_CHECKS).length;
-let passed = 0;
+const results = [];
+const record = (name, reason) => results.push({ client: 0, name, operations: [], reason });
 let failed = false;
 try {
   await untilServing(`http://127.0.0.1:${port}`);
@@ -48,22 +51,23 @@ try {
       ask(`http://127.0.0.1:${port}`, answers[1], name, method, path, body),
     ]);
     const difference = compare(theirs, mine);
-    if (difference === undefined) passed += 1;
-    else
+    record(name, difference);
+    if (difference !== undefined)
       console.log(
         `${name}: ${difference}\n  theirs ${theirs.status} ${JSON.stringify(theirs.body).slice(0, 300)}\n  ours   ${mine.status} ${JSON.stringify(mine.body).slice(0, 300)}`,
       );
   }
   const [mine, theirs] = await Promise.all([useTerminal(`http://127.0.0.1:${ours.port}`), useTerminal(`http://127.0.0.1:${port}`)]);
-  if (mine === theirs) passed += 1;
-  else console.log(`terminal over WebSocket: differs\n  theirs ${theirs}\n  ours   ${mine}`);
+  record("terminal over WebSocket", mine === theirs ? undefined : "differs");
+  if (mine !== theirs) console.log(`terminal over WebSocket: differs\n  theirs ${theirs}\n  ours   ${mine}`);
   await withSandbox(port, async (sandbox) => {
     for (const [name, check] of Object.entries(CLIENT_CHECKS)) {
       await check(sandbox).then(
-        () => {
-          passed += 1;
+        () => record(`our client, ${name}`),
+        (error) => {
+          record(`our client, ${name}`, error.message);
+          console.log(`our client, ${name}: ${error.stack}`);
         },
-        (error) => console.log(`our client, ${name}: ${error.stack}`),
       );
     }
   });
@@ -76,8 +80,15 @@ try {
   await ours.close();
   for (const directory of directories) await rm(directory, { recursive: true, force: true });
 }
+const passed = results.filter(({ reason }) => reason === undefined).length;
+writeResults("server-python", [{ name: "easy-sandbox (PyPI)", version: pinnedVersion(), methods: [] }], results);
 console.log(`conformance server-python: ${passed} of ${total} exchanges go alike`);
 process.exitCode = failed || passed < total ? 1 : 0;
+
+function pinnedVersion() {
+  const [, version] = /^easy-sandbox==(\S+)/m.exec(readFileSync(new URL("requirements.txt", import.meta.url), "utf8")) ?? [];
+  return version;
+}
 
 async function ask(url, answers, name, method, path, body) {
   const response = await fetch(url + (typeof path === "function" ? path(answers) : path), {

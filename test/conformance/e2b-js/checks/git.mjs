@@ -40,6 +40,11 @@ export const git = {
       assert.equal(await files.read("copy/a.txt"), "a");
       await git.pull("/home/user/copy");
     },
+    "dangerouslyAuthenticate leaves credentials for git": async ({ git, sandbox }) => {
+      await git.dangerouslyAuthenticate({ username: "ada", password: "p w'd", host: "git.example" });
+      const asked = await sandbox.commands.run("printf 'protocol=https\\nhost=git.example\\n\\n' | git credential fill");
+      assert.match(asked.stdout, /username=ada\npassword=p w'd/);
+    },
     "setConfig and getConfig": async ({ git }) => {
       await git.setConfig("conformance.key", "value", { scope: "global" });
       assert.equal(await git.getConfig("conformance.key", { scope: "global" }), "value");

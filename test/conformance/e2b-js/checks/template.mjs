@@ -82,6 +82,22 @@ export const template = {
       await Template.build(made, `${name}:docker`);
       assert.equal(await outputOf(`${name}:docker`, "cat /d/a.txt /d/b; whoami"), "A1\nuser\n");
     },
+    "steps that move and remove files, anew where asked": async ({ name, context }) => {
+      const steps = Template({ fileContextPath: context })
+        .fromBaseImage()
+        .setUser("user")
+        .setWorkdir("/srv/steps")
+        .copyItems([
+          { src: "app/a.txt", dest: "one" },
+          { src: "app/a.txt", dest: "two" },
+        ])
+        .skipCache()
+        .rename("one", "moved")
+        .remove("two")
+        .setReadyCmd("test -e /srv/steps/moved");
+      await Template.build(steps, `${name}:steps`);
+      assert.equal(await outputOf(`${name}:steps`, "ls /srv/steps"), "moved\n");
+    },
     "a failing step is a BuildError": async ({ name }) => {
       const broken = Template().fromTemplate("base").runCmd("exit 7");
       await rejectsWith(Template.build(broken, `${name}-broken`), "BuildError", /7/);
@@ -95,6 +111,7 @@ export const template = {
     exists: async ({ name }) => {
       assert.equal(await Template.exists(name), true);
       assert.equal(await Template.exists(`${name}-not`), false);
+      assert.equal(await Template.aliasExists(name), true);
     },
     "assignTags, getTags and removeTags": async ({ name, build }) => {
       assert.equal((await Template.assignTags(`${name}:v1`, ["stable", "latest"])).buildId, build.buildId);

@@ -110,6 +110,7 @@ async def check_list_pages_and_filters(flavor, sandbox):
 
 async def check_get_host(flavor, sandbox):
     equal(sandbox.get_host(3000), f"3000-{sandbox.sandbox_id}.{sandbox.sandbox_domain}")
+    assert sandbox.get_mcp_url().startswith("https://50005-"), sandbox.get_mcp_url()
 
 
 async def check_signed_urls(flavor, sandbox):

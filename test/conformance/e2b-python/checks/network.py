@@ -54,5 +54,7 @@ async def check_secrets(flavor, sandbox):
     equal((await settle(Secret.get_info(name))).secret_id, made.secret_id)
     equal((await settle(Secret.update(name, "other"))).version, 2)
     equal(await settle(Secret.exists(name)), True)
+    assert made.secret_id in [other.secret_id for other in await settle(Secret.list(limit=100).next_items())]
+    assert name in Secret.fill(name), Secret.fill(name)
     equal(await settle(Secret.destroy(name)), True)
     equal(await settle(Secret.exists(name)), False)

@@ -27,6 +27,14 @@ async def check_pause_and_connect(flavor, sandbox):
         await settle(other.kill())
 
 
+async def check_the_older_name_of_pause(flavor, sandbox):
+    other = await settle(flavor.Sandbox.create(timeout=60))
+    try:
+        equal(await settle(other.beta_pause()), True)
+    finally:
+        await settle(other.kill())
+
+
 async def check_pause_without_memory(flavor, sandbox):
     other = await made(flavor)
     try:

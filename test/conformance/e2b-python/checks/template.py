@@ -70,3 +70,37 @@ async def check_a_failing_step(flavor, sandbox):
     name = f"conformance-{uuid.uuid4().hex[:8]}"
     await raises("BuildException", lambda: flavor.Template.build(template, name), "7")
     await remove(name)
+
+
+async def check_steps_that_make_move_and_remove_files(flavor, sandbox):
+    name = f"conformance-{uuid.uuid4().hex[:8]}"
+    with tempfile.TemporaryDirectory() as context:
+        with open(os.path.join(context, "a.txt"), "w") as file:
+            file.write("A")
+        template = (
+            Template(file_context_path=context)
+            .from_base_image()
+            .set_user("user")
+            .set_workdir("/srv/steps")
+            .copy_items([{"src": "a.txt", "dest": "one"}, {"src": "a.txt", "dest": "two"}])
+            .skip_cache()
+            .make_dir("made")
+            .make_symlink("../moved", "made/link")
+            .rename("one", "moved")
+            .remove("two")
+            .set_ready_cmd("test -e /srv/steps/moved")
+        )
+        await settle(flavor.Template.build(template, name))
+    equal(await output_of(flavor, name, "ls /srv/steps; cat /srv/steps/made/link"), "made\nmoved\nA")
+    await remove(name)
+
+
+async def check_a_dockerfile_and_the_forms_of_a_template(flavor, sandbox):
+    name = f"conformance-{uuid.uuid4().hex[:8]}"
+    template = Template().from_dockerfile("FROM e2bdev/base\nENV A=1\nRUN echo \"$A\" > /home/user/b\n")
+    await settle(flavor.Template.build(template, name))
+    equal(await output_of(flavor, name, "cat /home/user/b"), "1\n")
+    await remove(name)
+    image = Template().from_debian_image("12").run_cmd("true")
+    assert Template.to_dockerfile(image).startswith("FROM debian:12"), Template.to_dockerfile(image)
+    assert "debian:12" in Template.to_json(image)
