@@ -17,6 +17,7 @@ const failures = [];
 const e2b = clientsOf("e2b-js", "e2b-entry", "e2b-python");
 const interpreters = clientsOf("code-interpreter-js", "code-interpreter-python");
 const exchanges = resultsOf("server-python");
+const releases = Map.groupBy(checksOf("e2b-versions"), ({ title }) => title);
 
 const page = `# Compatibility matrix
 
@@ -39,6 +40,19 @@ ${GROUPS.map((group) => table(group, e2b)).join("\n")}
 ## Code interpreter
 
 ${table("Sandbox", interpreters)}
+## Older releases
+
+What a program does all day, by the means that all of these releases have.
+
+${["npm", "PyPI"].map(releaseTable).join("\n")}
+## The program \`e2b\` of \`@e2b/cli\`
+
+| what it does | |
+| --- | --- |
+${checksOf("e2b-cli")
+  .map(({ title, name, passed }) => `| ${title}: ${name} | ${passed ? "yes" : "**no**"} |`)
+  .join("\n")}
+
 ## The container-side runtime
 
 \`${exchanges.results[0].client.replace(" (PyPI)", "")}\` ${exchanges.results[0].version} of PyPI, unmodified, and our command server give answers of the same status and shape to the same requests, and our client works with it:
@@ -61,6 +75,25 @@ if (unexplained.length > 0) {
 
 function resultsOf(suite) {
   return JSON.parse(readFileSync(path.join(directory, `${suite}.json`), "utf8"));
+}
+
+/** Checks of a suite whose clients are told apart by the title of the group. */
+function checksOf(suite) {
+  return resultsOf(suite).checks.flatMap(({ name: whole, passed, reason }) => {
+    const [title, name] = whole.split(/: (.*)/);
+    if (!passed) failures.push(`${whole}: ${reason}`);
+    return name === "the preparation" && passed ? [] : [{ title, name, passed }];
+  });
+}
+
+function releaseTable(registry) {
+  const columns = [...releases].filter(([title]) => title.endsWith(`(${registry})`));
+  const names = [...new Set(columns.flatMap(([, checks]) => checks.map(({ name }) => name)))];
+  const rows = names.map((name) => {
+    const cells = columns.map(([, checks]) => (checks.find((check) => check.name === name)?.passed ? "yes" : "**no**"));
+    return `| ${name} | ${cells.join(" | ")} |`;
+  });
+  return `| | ${columns.map(([title]) => title).join(" | ")} |\n| --- |${" --- |".repeat(columns.length)}\n${rows.join("\n")}\n`;
 }
 
 function clientsOf(...suites) {
