@@ -65,8 +65,10 @@ describeOnPlatform("a session of the OpenAI Agents SDK", ({ apiUrl, sandboxUrl, 
 
     it("are interrupted by Ctrl-C, with a terminal and without", async () => {
       for (const tty of [true, false]) {
-        const { sessionId = 0 } = await session.exec({ cmd: "echo up; exec sleep 987", tty, yieldTimeMs: 0 });
-        await expect.poll(() => session.writeStdin({ sessionId, yieldTimeMs: 0 }), POLL).toContain("up");
+        const { sessionId = 0, output } = await session.exec({ cmd: "echo up; exec sleep 987", tty, yieldTimeMs: 0 });
+        let seen = output;
+        const look = async () => (seen += await session.writeStdin({ sessionId, yieldTimeMs: 0 }));
+        await expect.poll(look, POLL).toContain("up");
         expect(await session.writeStdin({ sessionId, chars: "\u0003", yieldTimeMs: 60_000 })).toContain("exited with code 130");
       }
     });
