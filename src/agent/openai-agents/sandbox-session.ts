@@ -1,4 +1,4 @@
-import type { Editor, ToolOutputImage } from "@openai/agents-core";
+import { type Editor, type ToolOutputImage, UserError } from "@openai/agents-core";
 import {
   cloneManifest,
   type ExecCommandArgs,
@@ -35,21 +35,20 @@ import { mergeManifests } from "./manifest-record.js";
 import { materializeEntries } from "./materialize.js";
 import { PreStopHooks } from "./pre-stop-hooks.js";
 import { provisionAccounts } from "./prepare-workspace.js";
-import { daemonFiles, type SessionFiles } from "./session-files.js";
+import { SessionFiles } from "./session-files.js";
 import { readImage } from "./session-image.js";
 import { EXEC_YIELD_MS, SessionProcesses, toUser, WRITE_YIELD_MS } from "./session-processes.js";
 import type { SessionSandbox } from "./session-sandbox.js";
 import { fromSnapshotReference, toSnapshotReference } from "./session-snapshots.js";
 import type { AgentSandboxSessionState } from "./session-state.js";
-import { userFiles } from "./user-files.js";
 import { archiveWorkspace, restoreWorkspace, toBytes } from "./workspace-archive.js";
 import { WorkspaceEditor } from "./workspace-editor.js";
 
 /**
  * A sandbox of ours as the framework uses it.
  *
- * Paths are absolute or relative to the root of the manifest, and must be below it or a path that the manifest grants. With `runAs` files are
- * touched as this user may touch them. Use keeps the sandbox alive.
+ * Paths are absolute or relative to the root of the manifest, and must be below it or a path that the manifest grants, also once links are
+ * followed. Files are touched as the user of commands may touch them, or the one of `runAs`. Use keeps the sandbox alive.
  */
 export class AgentSandboxSession implements SandboxSession<AgentSandboxSessionState> {
   state: AgentSandboxSessionState;
@@ -133,9 +132,19 @@ export class AgentSandboxSession implements SandboxSession<AgentSandboxSessionSt
     return this.#processes.exec({ sandbox, cwd, envs: this.state.environment }, args);
   }
 
-  /** As {@link AgentSandboxSession.exec}, as text for a model. */
+  /**
+   * As {@link AgentSandboxSession.exec}, as text for a model. What keeps a command from being run, such as a directory that is not there, is a
+   * text that says so, because of what is thrown the framework tells a model nothing.
+   */
   async execCommand(args: ExecCommandArgs): Promise<string> {
-    return toExecText(await this.exec(args));
+    const startedAt = performance.now();
+    try {
+      return toExecText(await this.exec(args));
+    } catch (error) {
+      if (!SandboxError.isInstance(error) && !(error instanceof UserError)) throw error;
+      const wallTimeSeconds = (performance.now() - startedAt) / 1000;
+      return toExecText({ output: `exec_command failed: ${error.message}`, wallTimeSeconds, exitCode: 1 });
+    }
   }
 
   /** Type into a command that runs, or only look what it wrote; without a terminal Ctrl-C is sent as SIGINT. */
@@ -262,9 +271,13 @@ export class AgentSandboxSession implements SandboxSession<AgentSandboxSessionSt
   }
 
   async #files(runAs: string | undefined): Promise<SessionFiles> {
-    const sandbox = await this.#place.use();
-    const user = toUser(runAs);
-    return user === undefined ? daemonFiles(sandbox) : userFiles(sandbox, user);
+    const { root, extraPathGrants } = this.state.manifest;
+    const granted = (grants: typeof extraPathGrants) => [root, ...grants.map(({ path }) => path)];
+    return new SessionFiles(await this.#place.use(), {
+      user: toUser(runAs),
+      readable: granted(extraPathGrants),
+      writable: granted(extraPathGrants.filter(({ readOnly }) => !readOnly)),
+    });
   }
 
   get #policy(): WorkspacePathPolicy {

@@ -31,9 +31,16 @@ export class SessionSandbox {
     return new SessionSandbox(state, await connectOrRestore(state, options), options, startedAt);
   }
 
-  /** The sandbox, with enough life for a call of `callMs`. @throws `SandboxLifecycleError` the session has ended */
+  /**
+   * The sandbox, with enough life for a call of `callMs`; woken where it was paused, because a run that waited for an approval goes on without
+   * a start.
+   *
+   * @throws `SandboxLifecycleError` the session has ended, or its sandbox.
+   */
   async use(callMs = QUICK_MS): Promise<Sandbox> {
-    if (this.#isEnded) throw new SandboxLifecycleError("the session has ended: create or resume one", { sandboxId: this.#state.sandboxId });
+    const { sandboxId } = this.#state;
+    if (this.#isEnded) throw new SandboxLifecycleError("the session has ended: create or resume one", { sandboxId });
+    if (!(await this.#sandbox.isRunning())) await this.#wake();
     await this.#life.prolong(callMs);
     return this.#sandbox;
   }
@@ -65,6 +72,20 @@ export class SessionSandbox {
       await (how === "pause" ? this.#sandbox.pause() : this.#sandbox.kill());
     } catch (error) {
       if (!isGone(error)) throw error;
+    }
+  }
+
+  async #wake(): Promise<void> {
+    const startedAt = performance.now();
+    const { sandboxId } = this.#state;
+    try {
+      this.#adopt(await Sandbox.connect(sandboxId, toCreateOptions(this.#options)), startedAt);
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      throw new SandboxLifecycleError(
+        `sandbox ${sandboxId} of the session has ended, and what was written since the last snapshot is gone: resume the session, or create one`,
+        { sandboxId },
+      );
     }
   }
 

@@ -48,11 +48,14 @@ export async function saveSnapshot(
   options: AgentSandboxClientOptions,
 ): Promise<Snapshot> {
   try {
+    const { state: lifeState } = await Sandbox.getInfo(state.sandboxId, toCreateOptions(options));
     const sandbox = await Sandbox.connect(state.sandboxId, toCreateOptions(options));
-    if (!isRemoteSpec(spec)) return await snapshotOf(sandbox, typeof spec.name === "string" ? spec.name : undefined);
-    const data = await archiveWorkspace(sandbox, state.manifest);
-    const { id, metadata } = await spec.store.save({ id: spec.id, data, metadata: spec.metadata });
-    return { id, type: "remote", ...(metadata !== undefined && { metadata }) };
+    try {
+      return await keep(sandbox, state, spec);
+    } finally {
+      // Else its time would run on until it is over.
+      if (lifeState === "paused") await sandbox.pause();
+    }
   } catch (error) {
     throw new SandboxSnapshotPersistError(`sandbox ${state.sandboxId} cannot be kept as a snapshot: ${messageOf(error)}`, {
       sandboxId: state.sandboxId,
@@ -108,6 +111,13 @@ export async function createWith(options: AgentSandboxClientOptions, prepare: (s
     await sandbox.kill().catch(() => {});
     throw error;
   }
+}
+
+async function keep(sandbox: Sandbox, { manifest }: AgentSandboxSessionState, spec: SnapshotSpec): Promise<Snapshot> {
+  if (!isRemoteSpec(spec)) return snapshotOf(sandbox, typeof spec.name === "string" ? spec.name : undefined);
+  const data = await archiveWorkspace(sandbox, manifest);
+  const { id, metadata } = await spec.store.save({ id: spec.id, data, metadata: spec.metadata });
+  return { id, type: "remote", ...(metadata !== undefined && { metadata }) };
 }
 
 async function snapshotOf(sandbox: Sandbox, name?: string): Promise<Snapshot> {

@@ -3,6 +3,7 @@ import {
   resolveSandboxArchiveLimits,
   SandboxArchiveError,
   type SandboxArchiveLimits,
+  SandboxUnsupportedFeatureError,
   SandboxWorkspaceArchiveWriteError,
   type WorkspaceArchiveData,
 } from "@openai/agents-core/sandbox";
@@ -12,8 +13,14 @@ import { concatBytes } from "../../shared/concat-bytes.js";
 import { readTar } from "../../shared/tar-reader.js";
 import { runAsRoot } from "./root-script.js";
 
-/** Everything in a workspace but what is ephemeral, as a tar archive. */
+/** Everything in a workspace but what is ephemeral, as a tar archive. @throws `SandboxUnsupportedFeatureError` the workspace is the whole system */
 export async function archiveWorkspace(sandbox: Sandbox, manifest: Manifest): Promise<Uint8Array> {
+  if (manifest.root === "/") {
+    throw new SandboxUnsupportedFeatureError(
+      'a workspace at / has no archive: give the manifest another root, or use workspacePersistence: "snapshot"',
+      { feature: "persistWorkspace", root: manifest.root },
+    );
+  }
   const ignore = [...manifest.ephemeralPersistencePaths()].filter((path) => path !== "").map(toIgnorePattern);
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;

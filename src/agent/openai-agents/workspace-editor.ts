@@ -5,7 +5,7 @@ import {
   SandboxApplyPatchFileNotFoundError,
   SandboxApplyPatchPathError,
 } from "@openai/agents-core/sandbox";
-import { InvalidArgumentError } from "../../errors/error-classes.js";
+import { FileNotFoundError, InvalidArgumentError } from "../../errors/error-classes.js";
 import type { SessionFiles } from "./session-files.js";
 
 type Operation<T extends ApplyPatchOperation["type"]> = Extract<ApplyPatchOperation, { type: T }>;
@@ -57,10 +57,13 @@ export class WorkspaceEditor implements Editor {
   /** Remove a file. */
   async deleteFile({ path }: Operation<"delete_file">): Promise<ApplyPatchResult> {
     const files = await this.#place.files();
-    const target = this.#place.resolve(path);
-    await assertFile(files, path, target);
-    await files.remove(target);
-    return {};
+    try {
+      await files.remove(this.#place.resolve(path));
+      return {};
+    } catch (error) {
+      if (error instanceof FileNotFoundError) throw notFound(path);
+      throw error;
+    }
   }
 }
 
@@ -79,8 +82,12 @@ async function readText(files: SessionFiles, path: string, target: string): Prom
 
 async function assertFile(files: SessionFiles, path: string, target: string): Promise<void> {
   const kind = await files.kindOf(target);
-  if (kind === undefined) throw new SandboxApplyPatchFileNotFoundError(`File not found: ${path}`, { path });
+  if (kind === undefined) throw notFound(path);
   if (kind !== "file") throw new SandboxApplyPatchPathError(`${path} is not a file`, { path });
+}
+
+function notFound(path: string): SandboxApplyPatchFileNotFoundError {
+  return new SandboxApplyPatchFileNotFoundError(`File not found: ${path}`, { path });
 }
 
 function patch(path: string, before: string, diff: string, mode?: "create"): string {

@@ -20,6 +20,10 @@ const patch = (operation: Record<string, unknown>) =>
 const outputsOf = ({ request }: RecordedModelCall): string[] =>
   (Array.isArray(request.input) ? request.input : []).flatMap((item) => ("output" in item ? [JSON.stringify(item.output)] : []));
 
+/** Commands that a person has to approve. */
+const guarded = () =>
+  shell({ configureTools: (tools) => tools.map((tool) => ({ ...tool, needsApproval: async () => true }) as typeof tool) });
+
 /** A client, and the session that it made last. */
 function spyOn(client: AgentSandboxClient): { readonly client: AgentSandboxClient; readonly session: () => AgentSandboxSession } {
   let made: AgentSandboxSession | undefined;
@@ -92,8 +96,6 @@ describeOnPlatform("agents of the OpenAI Agents SDK", ({ apiUrl, sandboxUrl, api
   });
 
   it("a run that waits for an approval goes on in another process, in the same sandbox", async () => {
-    const guarded = () =>
-      shell({ configureTools: (tools) => tools.map((tool) => ({ ...tool, needsApproval: async () => true }) as typeof tool) });
     const agentWith = (model: ScriptedModel) => new SandboxAgent({ name: "Careful", model, capabilities: [guarded()] });
     const before = spyOn(new AgentSandboxClient({ ...connection, timeoutMs: 120_000 }));
     const asking = agentWith(new ScriptedModel([[call("exec_command", { cmd: "cat kept.txt" })]]));
@@ -112,6 +114,45 @@ describeOnPlatform("agents of the OpenAI Agents SDK", ({ apiUrl, sandboxUrl, api
     const after = await runner.run(agent, state, { sandbox: { client: new AgentSandboxClient({ ...connection, timeoutMs: 120_000 }) } });
     expect(String(after.finalOutput)).toContain("Output:\\nkept\\n");
     await expect(Sandbox.getInfo(sandboxId, connection)).rejects.toMatchObject({ name: "SandboxNotFoundError" });
+  });
+
+  it("a run that waits for an approval goes on in this process, also where its sandbox was paused meanwhile", async () => {
+    const spied = spyOn(new AgentSandboxClient({ ...connection, timeoutMs: 120_000 }));
+    const model = new ScriptedModel([
+      [call("exec_command", { cmd: "cat kept.txt" })],
+      modelResponder((recorded) => [assistantMessage(outputsOf(recorded).join("\n---\n"))]),
+    ]);
+    const agent = new SandboxAgent({ name: "Patient", model, capabilities: [guarded()] });
+    const { state } = await runner.run(agent, "go", { sandbox: { client: spied.client } });
+    await spied.session().execCommand({ cmd: "echo kept > kept.txt" });
+    const { sandboxId } = spied.session().state;
+    await Sandbox.pause(sandboxId, connection);
+    for (const interruption of state.getInterruptions()) state.approve(interruption);
+    const result = await runner.run(agent, state, { sandbox: { client: spied.client } });
+    expect(String(result.finalOutput)).toContain("Output:\\nkept\\n");
+    await expect(Sandbox.getInfo(sandboxId, connection)).rejects.toMatchObject({ name: "SandboxNotFoundError" });
+  });
+
+  it("agents that share a run share nothing but what they are given, and a session of yours is not ended", async () => {
+    const session = await client.create({
+      manifest: { users: ["alice"], entries: { shared: { type: "dir", permissions: "drwxrwxrwx" } } },
+    });
+    const model = new ScriptedModel([
+      [call("exec_command", { cmd: "id -un; ls; pwd", workdir: "deep" })],
+      [patch({ type: "create_file", path: "by-alice.txt", diff: "+mine\n" })],
+      modelResponder((recorded) => [assistantMessage(outputsOf(recorded).join("\n---\n"))]),
+    ]);
+    const agent = new SandboxAgent({
+      name: "Alice",
+      model,
+      runAs: "alice",
+      capabilities: [shell(), filesystem()],
+      defaultManifest: { ...session.state.manifest, entries: { ...session.state.manifest.entries, "shared/deep": { type: "dir" } } },
+    });
+    const result = await runner.run(agent, "go", { sandbox: { session, cwd: "shared" } });
+    expect(String(result.finalOutput)).toContain("alice\\n/workspace/shared/deep\\n");
+    expect((await session.exec({ cmd: "stat -c %U shared/by-alice.txt shared/deep" })).stdout).toBe("alice\nalice\n");
+    await session.close();
   });
 
   it("a further run goes on in the sandbox that the first one paused", async () => {

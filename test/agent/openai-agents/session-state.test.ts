@@ -72,8 +72,11 @@ describeOnPlatform("the state of a session of the OpenAI Agents SDK", ({ apiUrl,
     const session = await client.create({ manifest: manifest(), snapshot: agentSandboxSnapshot({ name: "openai-agents-test" }) });
     expect(client.canPersistOwnedSessionState(session.state)).toBe(true);
     await write(session, "snapshot");
+    await Sandbox.pause(session.state.sandboxId, connection);
     const state = await throughJson(client, session);
     expect(state.snapshot).toMatchObject({ type: "agent_sandbox" });
+    expect((await Sandbox.getInfo(state.sandboxId, connection)).state).toBe("paused");
+    await session.start();
     await write(session, "too late");
     await session.close();
     const resumed = await client.resume(state);

@@ -45,6 +45,12 @@ describeOnPlatform("a session of the OpenAI Agents SDK", ({ apiUrl, sandboxUrl, 
       expect((await session.exec({ cmd: "true", shell: "no-such-shell" })).exitCode).toBe(127);
       await expect(session.exec({ cmd: "true", workdir: "../etc" })).rejects.toThrow(/escape/);
       await expect(session.exec({ cmd: "true", workdir: "not-there" })).rejects.toThrow(/not-there/);
+      expect(await session.execCommand({ cmd: "true", workdir: "not-there" })).toMatch(
+        /exited with code 1\nOutput:\nexec_command failed: .*not-there/,
+      );
+      expect(await session.execCommand({ cmd: "true", workdir: "/root" })).toMatch(/exec_command failed: .*escape/);
+      expect(await session.execCommand({ cmd: "true", runAs: "nobody-here" })).toMatch(/exec_command failed: .*nobody-here/);
+      expect(await session.execCommand({ cmd: `: ${"x".repeat(200_000)}` })).toMatch(/exec_command failed: .*size limit/);
     });
 
     it("that take long go on, read what is typed, and end", async () => {
@@ -175,9 +181,33 @@ describeOnPlatform("a session of the OpenAI Agents SDK", ({ apiUrl, sandboxUrl, 
     });
   });
 
+  it("files are out of reach behind links that lead out of the workspace", async () => {
+    await session.exec({
+      cmd: "mkdir -p real; echo in > real/in; ln -s real good; ln -s /tmp bad; ln -s /tmp/target badfile; ln -s nowhere dangling",
+    });
+    await session.exec({ cmd: "echo out > /tmp/out; ln -s /etc granted" });
+    const editor = session.createEditor();
+    expect(new TextDecoder().decode(await session.readFile({ path: "good/in" }))).toBe("in\n");
+    expect(new TextDecoder().decode(await session.readFile({ path: "granted/passwd" }))).toContain("root:");
+    const outside = { code: "path_resolution_error" };
+    await expect(session.readFile({ path: "bad/out" })).rejects.toMatchObject(outside);
+    await expect(session.listDir({ path: "bad" })).rejects.toMatchObject(outside);
+    await expect(session.viewImage({ path: "bad/out" })).rejects.toMatchObject(outside);
+    await expect(session.pathExists("bad/deep/none")).rejects.toMatchObject(outside);
+    for (const path of ["bad/new", "bad/new dir/new", "badfile", "granted/new"]) {
+      await expect(editor.createFile({ type: "create_file", path, diff: "+x\n" }), path).rejects.toMatchObject(outside);
+    }
+    await expect(editor.updateFile({ type: "update_file", path: "good/in", diff: "", moveTo: "bad/in" })).rejects.toMatchObject(outside);
+    await editor.deleteFile({ type: "delete_file", path: "badfile" });
+    await editor.deleteFile({ type: "delete_file", path: "dangling" });
+    expect((await session.exec({ cmd: "ls -d /tmp/target /tmp/new* bad* dangling real/in 2>/dev/null" })).stdout).toBe("bad\nreal/in\n");
+  });
+
   it("with a user files are out of reach that this user may not touch", async () => {
     await session.exec({ cmd: "echo private > p.txt; chmod 600 p.txt; mkdir -m 700 closed; echo x > closed/x" });
     await expect(session.readFile({ path: "p.txt", runAs: "alice" })).rejects.toThrow(/alice cannot read[\s\S]*Permission denied/);
+    await session.exec({ cmd: "sudo sh -c 'echo top > root.txt; chmod 600 root.txt'" });
+    await expect(session.readFile({ path: "root.txt" })).rejects.toThrow(/the user cannot read[\s\S]*Permission denied/);
     const editor = session.createEditor("alice");
     await expect(editor.createFile({ type: "create_file", path: "new.txt", diff: "+a\n" })).rejects.toThrow(/alice cannot write/);
     await expect(editor.deleteFile({ type: "delete_file", path: "p.txt" })).rejects.toThrow(/alice cannot remove/);
@@ -211,6 +241,8 @@ describeOnPlatform("a session of the OpenAI Agents SDK", ({ apiUrl, sandboxUrl, 
     await machine.kill();
     await outcome;
     expect(await victim.running()).toBe(false);
+    expect(await victim.execCommand({ cmd: "true" })).toMatch(/exited with code 1[\s\S]*has ended, and what was written/);
+    await expect(victim.readFile({ path: "x" })).rejects.toMatchObject({ code: "lifecycle_error" });
     await expect(victim.start()).rejects.toMatchObject({ code: "snapshot_not_restorable" });
     await victim.close();
     await expect(victim.exec({ cmd: "true" })).rejects.toThrow(/session has ended/);
@@ -232,6 +264,8 @@ describeOnPlatform("a session of the OpenAI Agents SDK", ({ apiUrl, sandboxUrl, 
   });
 
   it("is woken where it was paused", async () => {
+    await (await sandbox()).pause();
+    expect((await session.exec({ cmd: "echo awake" })).stdout).toBe("awake\n");
     await (await sandbox()).pause();
     expect(await session.running()).toBe(false);
     await session.start();
