@@ -2,10 +2,10 @@
 export const EXIT = { notFound: 44, wrongKind: 45, outside: 46, incomplete: 47 } as const;
 
 /**
- * Whether the first argument lies in one of the others once links are followed. Of a path that is not there its last directory counts that is:
+ * A function of `sh`: whether the first argument lies in one of the others once links are followed. Of a path that is not there its last directory counts that is:
  * behind it there are no links. `echo x` keeps line breaks at the end of names, which `$(…)` would cut.
  */
-const INSIDE = `inside() {
+export const INSIDE = `inside() {
   at=$1
   shift
   while [ ! -e "$at" ] && [ ! -L "$at" ] && [ "$at" != / ]; do at=\${at%/*}; at=\${at:-/}; done
@@ -18,7 +18,9 @@ const INSIDE = `inside() {
   done
   return 1
 }
-path=$1
+`;
+/** Names for the arguments of a script. */
+const ARGUMENTS = `path=$1
 more=$2
 shift 2
 `;
@@ -67,5 +69,5 @@ export const FILE_SCRIPTS = {
 } as const;
 
 function script(...lines: readonly string[]): string {
-  return `${INSIDE}${lines.join("\n")}\n`;
+  return `${INSIDE}${ARGUMENTS}${lines.join("\n")}\n`;
 }

@@ -1,8 +1,15 @@
-import { type Entry, type Manifest, permissionsForSandboxEntry, SandboxArtifactError } from "@openai/agents-core/sandbox";
+import {
+  type Entry,
+  type Manifest,
+  permissionsForSandboxEntry,
+  SandboxArtifactError,
+  SandboxPathResolutionError,
+} from "@openai/agents-core/sandbox";
 import { openLocalDir, readLocalFile } from "#local-sources";
 import type { FileWriteEntry } from "../../sandbox/files.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import { quoteShellWord } from "../../shared/shell-quote.js";
+import { INSIDE } from "./file-scripts.js";
 import { cloneGitRepo } from "./git-entry.js";
 import type { LocalSourceOptions } from "./local-sources-types.js";
 import { runLinesAsRoot } from "./root-script.js";
@@ -18,6 +25,21 @@ export interface MaterializeOptions {
 interface PlacedEntry {
   readonly path: string;
   readonly entry: Entry;
+}
+
+/**
+ * Check that no link leads an entry out of the workspace: entries are made as root, and whoever used the sandbox may have made links.
+ *
+ * @throws `SandboxPathResolutionError` one does.
+ */
+export async function assertEntriesInside(sandbox: Sandbox, manifest: Manifest): Promise<void> {
+  const root = quoteShellWord(manifest.root);
+  const lines = [...manifest.iterEntries()].map(({ absolutePath }) => {
+    const path = quoteShellWord(absolutePath);
+    return `inside ${path} ${root} || { printf '%s leads out of the workspace' ${path} >&2; exit 1; }`;
+  });
+  const failure = await runLinesAsRoot(sandbox, lines, INSIDE);
+  if (failure !== undefined) throw new SandboxPathResolutionError(`an entry cannot be made: ${failure}`);
 }
 
 /** Make the entries of a manifest, whose directory exists. When one fails, those before it stay. */

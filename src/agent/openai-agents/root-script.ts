@@ -16,11 +16,12 @@ export function runAsRoot(sandbox: Sandbox, script: string, args: readonly strin
 /**
  * Run lines of `sh` as root, in order, in as few scripts as there is room for.
  *
+ * @param prelude what stands before the lines of each script
  * @returns the words of the first failure; `undefined` where there is none
  */
-export async function runLinesAsRoot(sandbox: Sandbox, lines: readonly string[]): Promise<string | undefined> {
+export async function runLinesAsRoot(sandbox: Sandbox, lines: readonly string[], prelude = ""): Promise<string | undefined> {
   for (let at = 0; at < lines.length; ) {
-    let script = "set -e";
+    let script = `${prelude}set -e`;
     do script += `\n${lines[at++]}`;
     while (at < lines.length && script.length + (lines[at] ?? "").length < MAX_SCRIPT_LENGTH);
     const { exitCode, stderr } = await runAsRoot(sandbox, script);

@@ -26,6 +26,8 @@ import { type AgentSandboxSessionState, fromStateRecord, toStateRecord } from ".
 export class AgentSandboxClient implements SandboxClient<AgentSandboxClientOptions, AgentSandboxSessionState> {
   readonly backendId = "agent_sandbox";
   readonly #options: AgentSandboxClientOptions;
+  /** Options of the sessions of this process, which may have been given for one run. */
+  readonly #sessionOptions = new WeakMap<AgentSandboxSessionState, AgentSandboxClientOptions>();
 
   /** @param options for all sessions; those of one session stand over them */
   constructor(options: AgentSandboxClientOptions = {}) {
@@ -63,7 +65,7 @@ export class AgentSandboxClient implements SandboxClient<AgentSandboxClientOptio
       snapshotSpec: options.snapshot ?? null,
       workspaceReady: true,
     };
-    return new AgentSandboxSession(state, new SessionSandbox(state, sandbox, options, startedAt), withLimits);
+    return this.#open(state, new SessionSandbox(state, sandbox, options, startedAt), withLimits);
   }
 
   /**
@@ -79,12 +81,12 @@ export class AgentSandboxClient implements SandboxClient<AgentSandboxClientOptio
     const options = archiveLimits === undefined ? merged : { ...merged, archiveLimits };
     keepsSnapshots(options.snapshot);
     state.snapshotSpec ??= options.snapshot ?? null;
-    return new AgentSandboxSession(state, await SessionSandbox.open(state, options), options);
+    return this.#open(state, await SessionSandbox.open(state, options), options);
   }
 
   /** Kill the sandbox of a state. Its snapshot stays, and so the state can be resumed still. One that has ended is fine. */
   async delete(state: AgentSandboxSessionState): Promise<void> {
-    await Sandbox.kill(state.sandboxId, toCreateOptions(this.#options));
+    await Sandbox.kill(state.sandboxId, toCreateOptions(this.#optionsOf(state)));
   }
 
   /**
@@ -92,8 +94,9 @@ export class AgentSandboxClient implements SandboxClient<AgentSandboxClientOptio
    * first, which the state then names; snapshots of earlier calls stay.
    */
   async serializeSessionState(state: AgentSandboxSessionState): Promise<Record<string, unknown>> {
-    const spec = state.snapshotSpec ?? this.#options.snapshot;
-    if (keepsSnapshots(spec)) state.snapshot = await saveSnapshot(state, spec, this.#options);
+    const options = this.#optionsOf(state);
+    const spec = state.snapshotSpec ?? options.snapshot;
+    if (keepsSnapshots(spec)) state.snapshot = await saveSnapshot(state, spec, options);
     return toStateRecord(state);
   }
 
@@ -104,7 +107,16 @@ export class AgentSandboxClient implements SandboxClient<AgentSandboxClientOptio
 
   /** Whether a state can be resumed after the end of its session. */
   canPersistOwnedSessionState(state: AgentSandboxSessionState): boolean {
-    return state.pauseOnExit || keepsSnapshots(state.snapshotSpec ?? this.#options.snapshot);
+    return state.pauseOnExit || keepsSnapshots(state.snapshotSpec ?? this.#optionsOf(state).snapshot);
+  }
+
+  #open(state: AgentSandboxSessionState, place: SessionSandbox, options: AgentSandboxClientOptions): AgentSandboxSession {
+    this.#sessionOptions.set(state, options);
+    return new AgentSandboxSession(state, place, options);
+  }
+
+  #optionsOf(state: AgentSandboxSessionState): AgentSandboxClientOptions {
+    return this.#sessionOptions.get(state) ?? this.#options;
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Editor, type ToolOutputImage, UserError } from "@openai/agents-core";
+import type { Editor, ToolOutputImage } from "@openai/agents-core";
 import {
   cloneManifest,
   type ExecCommandArgs,
@@ -18,7 +18,6 @@ import {
   type SandboxPreStopHook,
   type SandboxSession,
   type SandboxSessionLifecycleOptions,
-  SandboxWorkspaceReadNotFoundError,
   type ViewImageArgs,
   validateSandboxArchiveLimits,
   type WorkspaceArchiveData,
@@ -26,13 +25,13 @@ import {
   WorkspacePathPolicy,
   type WriteStdinArgs,
 } from "@openai/agents-core/sandbox";
-import { SandboxError } from "../../errors/sandbox-error.js";
 import { portUrl } from "../port-url.js";
 import type { AgentSandboxClientOptions } from "./client-options.js";
 import { toExecText } from "./exec-text.js";
+import { orFailureText, orNotFound } from "./framework-failures.js";
 import { assertManifestSupported } from "./manifest-check.js";
 import { mergeManifests } from "./manifest-record.js";
-import { materializeEntries } from "./materialize.js";
+import { assertEntriesInside, materializeEntries } from "./materialize.js";
 import { PreStopHooks } from "./pre-stop-hooks.js";
 import { provisionAccounts } from "./prepare-workspace.js";
 import { SessionFiles } from "./session-files.js";
@@ -134,23 +133,21 @@ export class AgentSandboxSession implements SandboxSession<AgentSandboxSessionSt
 
   /**
    * As {@link AgentSandboxSession.exec}, as text for a model. What keeps a command from being run, such as a directory that is not there, is a
-   * text that says so, because of what is thrown the framework tells a model nothing.
+   * text that says so: of what is thrown the framework tells a model nothing.
    */
-  async execCommand(args: ExecCommandArgs): Promise<string> {
-    const startedAt = performance.now();
-    try {
-      return toExecText(await this.exec(args));
-    } catch (error) {
-      if (!SandboxError.isInstance(error) && !(error instanceof UserError)) throw error;
-      const wallTimeSeconds = (performance.now() - startedAt) / 1000;
-      return toExecText({ output: `exec_command failed: ${error.message}`, wallTimeSeconds, exitCode: 1 });
-    }
+  execCommand(args: ExecCommandArgs): Promise<string> {
+    return orFailureText("exec_command", async () => toExecText(await this.exec(args)));
   }
 
-  /** Type into a command that runs, or only look what it wrote; without a terminal Ctrl-C is sent as SIGINT. */
-  async writeStdin(args: WriteStdinArgs): Promise<string> {
-    await this.#place.use(args.yieldTimeMs ?? WRITE_YIELD_MS);
-    return this.#processes.write(args);
+  /**
+   * Type into a command that runs, or only look what it wrote; without a terminal Ctrl-C is sent as SIGINT. Failures are texts, as those of
+   * {@link AgentSandboxSession.execCommand}.
+   */
+  writeStdin(args: WriteStdinArgs): Promise<string> {
+    return orFailureText("write_stdin", async () => {
+      await this.#place.use(args.yieldTimeMs ?? WRITE_YIELD_MS);
+      return this.#processes.write(args);
+    });
   }
 
   /** Read a PNG, JPEG, GIF or WebP image of at most 10 MiB. */
@@ -254,6 +251,7 @@ export class AgentSandboxSession implements SandboxSession<AgentSandboxSessionSt
     assertManifestSupported(entries);
     const environment = await entries.resolveEnvironment();
     const sandbox = await this.#place.use();
+    await assertEntriesInside(sandbox, entries);
     await provisionAccounts(sandbox, entries);
     await materializeEntries(sandbox, entries, { runAs: user, localSourceDir: this.#options.localSourceDir });
     // Read again, because the framework may have replaced them meanwhile.
@@ -287,14 +285,5 @@ export class AgentSandboxSession implements SandboxSession<AgentSandboxSessionSt
 
   #resolve(path?: string, options?: ResolveSandboxPathOptions): string {
     return this.#policy.resolve(path, options).path;
-  }
-}
-
-async function orNotFound<T>(path: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (!SandboxError.isInstance(error) || error.reason !== "file_not_found") throw error;
-    throw new SandboxWorkspaceReadNotFoundError(`Sandbox path not found: ${path}`, { path });
   }
 }

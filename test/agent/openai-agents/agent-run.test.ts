@@ -146,7 +146,6 @@ describeOnPlatform("agents of the OpenAI Agents SDK", ({ apiUrl, sandboxUrl, api
       name: "Alice",
       model,
       runAs: "alice",
-      capabilities: [shell(), filesystem()],
       defaultManifest: { ...session.state.manifest, entries: { ...session.state.manifest.entries, "shared/deep": { type: "dir" } } },
     });
     const result = await runner.run(agent, "go", { sandbox: { session, cwd: "shared" } });

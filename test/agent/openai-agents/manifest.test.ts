@@ -124,6 +124,19 @@ describeOnPlatform("a manifest of the OpenAI Agents SDK", ({ apiUrl, sandboxUrl,
     expect(after.map(({ sandboxId }) => sandboxId)).toEqual(before.map(({ sandboxId }) => sandboxId));
   });
 
+  it("makes nothing behind links that lead out of the workspace", async () => {
+    await run("ln -s /etc out; ln -s docs in");
+    const entry = file({ content: "x\n" });
+    await expect(session.materializeEntry({ path: "out/made", entry })).rejects.toMatchObject({
+      code: "path_resolution_error",
+      message: expect.stringContaining("/work space/out/made leads out") as string,
+    });
+    const below = new Manifest({ entries: { fine: file({ content: "" }), out: dir({ children: { made: entry } }) } });
+    await expect(session.applyManifest(below)).rejects.toMatchObject({ code: "path_resolution_error" });
+    await session.materializeEntry({ path: "in/made", entry });
+    expect(await run("ls /etc/made fine docs/made 2>/dev/null")).toBe("docs/made\n");
+  });
+
   it("takes local sources of a directory that it grants", async () => {
     const other = await mkdtemp(path.join(tmpdir(), "granted-"));
     try {

@@ -47,6 +47,19 @@ describeOnPlatform("the state of a session of the OpenAI Agents SDK", ({ apiUrl,
     await expect(second.resume(state)).rejects.toMatchObject({ code: "snapshot_not_restorable" });
   });
 
+  it("is serialised, and its sandbox is killed, with the options that were given for its run", async () => {
+    const client = new AgentSandboxClient({ ...options, apiKey: "wrong" });
+    await expect(client.create()).rejects.toMatchObject({ name: "AuthenticationError" });
+    const session = await client.create({ options: { apiKey }, snapshot: agentSandboxSnapshot() });
+    const record = await client.serializeSessionState(session.state);
+    expect(JSON.stringify(record)).not.toContain(apiKey);
+    await client.delete(session.state);
+    const resumed = await client.resume(await client.deserializeSessionState(record), { clientOptions: { apiKey } });
+    await Sandbox.deleteSnapshot((record.snapshot as { id: string }).id, connection);
+    await resumed.delete();
+    await expect(Sandbox.getInfo(resumed.state.sandboxId, connection)).rejects.toMatchObject({ name: "SandboxNotFoundError" });
+  });
+
   it("that is none is refused", async () => {
     const client = new AgentSandboxClient(options);
     await expect(client.deserializeSessionState({})).rejects.toThrow(/no sandboxId/);

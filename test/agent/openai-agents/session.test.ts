@@ -42,6 +42,7 @@ describeOnPlatform("a session of the OpenAI Agents SDK", ({ apiUrl, sandboxUrl, 
       expect((await session.exec({ cmd: 'echo "$0" "it\'s"', shell: "/bin/sh" })).stdout).toBe("/bin/sh it's\n");
       expect((await session.exec({ cmd: "shopt -q login_shell || echo plain", login: false })).stdout).toBe("plain\n");
       expect((await session.exec({ cmd: "id -un; id -Gn", runAs: "bob" })).stdout).toMatch(/^bob\n.*\bcrew\b/);
+      expect((await session.exec({ cmd: "id -un; pwd", runAs: "bob", tty: true })).stdout).toBe("bob\r\n/workspace\r\n");
       expect((await session.exec({ cmd: "true", shell: "no-such-shell" })).exitCode).toBe(127);
       await expect(session.exec({ cmd: "true", workdir: "../etc" })).rejects.toThrow(/escape/);
       await expect(session.exec({ cmd: "true", workdir: "not-there" })).rejects.toThrow(/not-there/);
