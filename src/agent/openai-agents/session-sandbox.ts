@@ -38,9 +38,11 @@ export class SessionSandbox {
    * @throws `SandboxLifecycleError` the session has ended, or its sandbox.
    */
   async use(callMs = QUICK_MS): Promise<Sandbox> {
-    const { sandboxId } = this.#state;
-    if (this.#isEnded) throw new SandboxLifecycleError("the session has ended: create or resume one", { sandboxId });
-    if (!(await this.#sandbox.isRunning())) await this.#wake();
+    this.#assertOpen();
+    const isRunning = await this.#sandbox.isRunning();
+    // Asked again, so that a call beside the end of the session does not wake what was paused for later.
+    this.#assertOpen();
+    if (!isRunning) await this.#wake();
     await this.#life.prolong(callMs);
     return this.#sandbox;
   }
@@ -73,6 +75,11 @@ export class SessionSandbox {
     } catch (error) {
       if (!isGone(error)) throw error;
     }
+  }
+
+  #assertOpen(): void {
+    if (!this.#isEnded) return;
+    throw new SandboxLifecycleError("the session has ended: create or resume one", { sandboxId: this.#state.sandboxId });
   }
 
   async #wake(): Promise<void> {

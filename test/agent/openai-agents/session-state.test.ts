@@ -71,7 +71,7 @@ describeOnPlatform("the state of a session of the OpenAI Agents SDK", ({ apiUrl,
     const session = await client.create();
     expect(client.canPersistOwnedSessionState(session.state)).toBe(true);
     await write(session, "paused");
-    await session.close();
+    await Promise.allSettled([session.exec({ cmd: "sleep 100", yieldTimeMs: 60_000 }), session.close(), session.readFile({ path: "x" })]);
     await session.close();
     expect((await Sandbox.getInfo(session.state.sandboxId, connection)).state).toBe("paused");
     const resumed = await client.resume(await throughJson(client, session));
