@@ -36,8 +36,8 @@ module.exports = {
     {
       name: "agent-and-compat-are-neutral",
       severity: "error",
-      comment: "Tools and other names run where Sandbox does; only the MCP server is of Node",
-      from: { path: "^src/(agent|compat)/", pathNot: "^src/agent/mcp/" },
+      comment: "Tools and other names run where Sandbox does; only the MCP server and *-node.ts are of Node",
+      from: { path: "^src/(agent|compat)/", pathNot: "^src/agent/mcp/|-node\\.ts$" },
       to: { dependencyTypes: ["core"] },
     },
     { name: "no-orphans", severity: "error", from: { orphan: true, path: "^src/", pathNot: "(^src/index\\.ts|\\.d\\.ts)$" }, to: {} },

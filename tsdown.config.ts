@@ -11,6 +11,7 @@ const PUBLIC_ENTRIES: Record<string, string> = {
   "declarative/index": "src/declarative/index.ts",
   "agent/index": "src/agent/index.ts",
   "agent/mcp/index": "src/agent/mcp/index.ts",
+  "agent/openai-agents/index": "src/agent/openai-agents/index.ts",
   "compat/e2b/index": "src/compat/e2b/index.ts",
   "fc/index": "src/sandbox/fc/index.ts",
   "testing/index": "src/testing/index.ts",
@@ -24,6 +25,8 @@ const ENTRIES: Record<string, string> = {
   "sandbox/no-local-platform": "src/sandbox/no-local-platform.ts",
   "node/template-files": "src/node/template-files.ts",
   "sandbox/no-template-files": "src/sandbox/template/no-template-files.ts",
+  "agent/openai-agents/local-sources-node": "src/agent/openai-agents/local-sources-node.ts",
+  "agent/openai-agents/no-local-sources": "src/agent/openai-agents/no-local-sources.ts",
   "cli/abx": "src/cli/abx.ts",
   "control/runtime-helper": "src/control/drivers/oci/runtime-helper.ts",
 };

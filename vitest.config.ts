@@ -1,6 +1,17 @@
+import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
+/** Packages that are transformed here have source maps without their sources, which is nothing to tell. */
+const QUIET_SOURCE_MAPS: Plugin = {
+  name: "quiet-source-maps",
+  configResolved({ logger }) {
+    const { warnOnce } = logger;
+    logger.warnOnce = (message, options) => void (message.startsWith("Sourcemap for") || warnOnce(message, options));
+  },
+};
+
 export default defineConfig({
+  plugins: [QUIET_SOURCE_MAPS],
   resolve: { conditions: ["source", "node", "import", "default"] },
   ssr: { resolve: { conditions: ["source", "node", "import", "default"] } },
   test: {
@@ -10,8 +21,17 @@ export default defineConfig({
     hookTimeout: 300_000,
     pool: "forks",
     maxWorkers: 3,
-    // The first depends on the second, whose condition `source`, which means ours here, leads Node to TypeScript.
-    server: { deps: { inline: [/@modelcontextprotocol\/sdk\/dist\/esm\/client\/streamableHttp/, /eventsource-parser/] } },
+    // They depend on packages whose condition `source`, which means ours here, leads Node to TypeScript.
+    server: {
+      deps: {
+        inline: [
+          /@modelcontextprotocol\/sdk\/dist\/esm\/client\/streamableHttp/,
+          /@openai\/agents-core\//,
+          /@modelcontextprotocol\/client\//,
+          /\/eventsource(-parser)?\//,
+        ],
+      },
+    },
     globalSetup: ["test/support/global-setup.ts"],
   },
 });

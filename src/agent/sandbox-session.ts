@@ -1,6 +1,7 @@
 import { FailedPreconditionError, NotFoundError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import { Sandbox, type SandboxCreateOptions } from "../sandbox/sandbox.js";
+import { DEFAULT_LIFE_MS, SandboxLife } from "./sandbox-life.js";
 
 /** Which sandboxes the tools of one conversation use. */
 export interface SandboxSessionOptions {
@@ -14,14 +15,10 @@ export interface SandboxSessionOptions {
 
 interface Member {
   readonly sandbox: Sandbox;
-  /** End of its life as far as this program knows, in milliseconds of `performance.now()`. */
-  endsAt: number;
+  readonly life: SandboxLife;
 }
 
-const DEFAULT_LIFE_MS = 300_000;
 const DEFAULT_MAX_SANDBOXES = 5;
-/** Milliseconds of life that remain behind what a call may take. */
-const SPARE_MS = 30_000;
 
 /**
  * The sandboxes of one conversation with a model. The default one is made when it is first needed; use keeps sandboxes alive, and the end of
@@ -62,7 +59,7 @@ export class SandboxSession implements AsyncDisposable {
   async use<T>(sandboxId: string | undefined, callMs: number, action: (sandbox: Sandbox) => Promise<T>): Promise<T> {
     const sandbox = sandboxId === undefined ? await (this.#default ?? this.create()) : this.#find(sandboxId);
     try {
-      await this.#prolong(sandbox, callMs);
+      await this.#members.get(sandbox.sandboxId)?.life.prolong(callMs);
       return await action(sandbox);
     } catch (error) {
       if (SandboxError.isInstance(error) && (error.reason === "sandbox_not_found" || error.reason === "sandbox_gone")) {
@@ -126,7 +123,7 @@ export class SandboxSession implements AsyncDisposable {
       envs: { ...create?.envs, ...more.envs },
       timeoutMs: this.#lifeMs,
     });
-    this.#members.set(sandbox.sandboxId, { sandbox, endsAt: startedAt + this.#lifeMs });
+    this.#members.set(sandbox.sandboxId, { sandbox, life: new SandboxLife(sandbox, this.#lifeMs, startedAt) });
     return sandbox;
   }
 
@@ -138,16 +135,6 @@ export class SandboxSession implements AsyncDisposable {
     throw new NotFoundError(
       `the session has no sandbox ${JSON.stringify(sandboxId)}; it has: ${known}. Leave sandbox_id out for the default one`,
     );
-  }
-
-  /** One round trip, and only when half of its life is over or the call may take longer than what is left. */
-  async #prolong(sandbox: Sandbox, callMs: number): Promise<void> {
-    const member = this.#members.get(sandbox.sandboxId);
-    const now = performance.now();
-    if (member === undefined || member.endsAt - now > Math.max(this.#lifeMs / 2, callMs + SPARE_MS)) return;
-    const lifeMs = Math.max(this.#lifeMs, callMs + SPARE_MS);
-    await sandbox.setTimeout(lifeMs);
-    member.endsAt = now + lifeMs;
   }
 
   async #forget(sandbox: Sandbox): Promise<void> {

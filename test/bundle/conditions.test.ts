@@ -6,6 +6,8 @@ import { describeOnPlatform } from "../support/platform.js";
 import { bundleFor, CONDITIONS } from "./support/bundle.js";
 
 const NEUTRAL = ["@agent-sandbox/sdk", "@agent-sandbox/sdk/e2b", "@agent-sandbox/sdk/agent"];
+/** Entries for frameworks, which bring what they need by themselves. */
+const FOR_FRAMEWORKS = [["@agent-sandbox/sdk/openai-agents", ["@openai/agents-core", "@openai/agents-core/sandbox"]]] as const;
 const RUNTIMES = Object.keys(CONDITIONS) as (keyof typeof CONDITIONS)[];
 /** The name of a module of Node, or a call of `require` that is no method. */
 const OF_NODE = /["']node:[a-z]|(?<![.#\w] ?)require\(["']/g;
@@ -34,6 +36,12 @@ describe.each(RUNTIMES)("bundled for %s", (runtime) => {
   it.each(NEUTRAL)("BUN-01: %s imports nothing of Node, no ws, and calls no bare require", async (entry) => {
     const { code, imports } = await bundleFor(runtime, `export * from "${entry}";`);
     expect(imports).toEqual([]);
+    expect(code.match(OF_NODE)).toBeNull();
+  });
+
+  it.each(FOR_FRAMEWORKS)("BUN-01: %s imports its framework and nothing of Node", async (entry, framework) => {
+    const { code, imports } = await bundleFor(runtime, `export * from "${entry}";`, { external: framework });
+    expect([...new Set(imports)].sort()).toEqual([...framework].sort());
     expect(code.match(OF_NODE)).toBeNull();
   });
 });
