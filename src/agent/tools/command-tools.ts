@@ -11,6 +11,7 @@ export function commandTools({ session, maxTextLength: maxOutputBytes }: ToolCon
   return [
     defineTool({
       name: "run_code",
+      reportsProgress: true,
       description:
         "Run a program in the sandbox and get what it prints. Each call is a new process in the home directory: files stay, variables do not. " +
         "Print what you want to see.",
@@ -29,6 +30,7 @@ export function commandTools({ session, maxTextLength: maxOutputBytes }: ToolCon
     }),
     defineTool({
       name: "run_command",
+      reportsProgress: true,
       description:
         "Run a command line of bash in the sandbox and get its exit code, stdout and stderr. Commands cannot ask for input. " +
         "For a service that goes on running, such as a web server, set background; its output then goes into a file.",
