@@ -60,7 +60,7 @@ export function createSessionFiles({ files, commands }: Sandbox, place: GuestPla
     async listDirectory({ path, abortSignal: signal }) {
       const entries = await orNull(files.list(pathIn(place, path), { includeOther: true, user, signal }));
       return (
-        entries && entries.map(({ name, type, symlinkTarget }) => ({ name, type: symlinkTarget === undefined ? kindOf(type) : "symlink" }))
+        entries?.map(({ name, type, symlinkTarget }) => ({ name, type: symlinkTarget === undefined ? kindOf(type) : "symlink" })) ?? null
       );
     },
     deleteFile: async ({ path, abortSignal: signal }) => deleteFile(commands, pathIn(place, path), { user, signal }),
