@@ -10,8 +10,16 @@ export default defineConfig({
     hookTimeout: 300_000,
     pool: "forks",
     maxWorkers: 3,
-    // The first depends on the second, whose condition `source`, which means ours here, leads Node to TypeScript.
-    server: { deps: { inline: [/@modelcontextprotocol\/sdk\/dist\/esm\/client\/streamableHttp/, /eventsource-parser/] } },
+    // The last is what the others depend on; its condition `source`, which means ours here, leads Node to TypeScript.
+    server: {
+      deps: {
+        inline: [
+          /@modelcontextprotocol\/sdk\/dist\/esm\/client\/streamableHttp/,
+          /node_modules\/(ai|@ai-sdk\/[\w-]+)\/dist\//,
+          /eventsource-parser/,
+        ],
+      },
+    },
     globalSetup: ["test/support/global-setup.ts"],
   },
 });

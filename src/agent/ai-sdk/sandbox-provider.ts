@@ -116,7 +116,8 @@ export function createSandboxProvider(options: SandboxProviderOptions = {}): San
       if (creating.has(sessionId)) throw toConflict(sessionId);
       creating.add(sessionId);
       try {
-        if ((await find(sessionId, signal)) !== undefined) throw toConflict(sessionId);
+        const other = await find(sessionId, signal);
+        if (other !== undefined) throw toConflict(sessionId, other);
         return await createOwn(asked);
       } finally {
         creating.delete(sessionId);
@@ -139,6 +140,7 @@ export function createSandboxProvider(options: SandboxProviderOptions = {}): San
 
 const PAUSED = { onTimeout: { action: "pause", keepMemory: false } } as const;
 
-function toConflict(sessionId: string): AlreadyExistsError {
-  return new AlreadyExistsError(`the session ${JSON.stringify(sessionId)} has a sandbox already: resume it, or destroy it first`);
+function toConflict(sessionId: string, sandboxId?: string): AlreadyExistsError {
+  const what = sandboxId === undefined ? "is being created" : `has the sandbox ${sandboxId}`;
+  return new AlreadyExistsError(`the session ${JSON.stringify(sessionId)} ${what} already: resume it, or kill its sandbox first`);
 }
