@@ -11,7 +11,7 @@ export class SandboxProviderAuthenticationError extends AuthenticationError {
 
   constructor(sandboxProviderId: string, cause: SandboxError) {
     const { operation, sandboxId, requestId } = cause;
-    super(`${cause.message}; give apiKey in the create options of the provider, or set AGENT_SANDBOX_API_KEY`, {
+    super(`${cause.message}; the provider takes apiKey among its create options`, {
       ...{ operation, sandboxId, requestId },
       cause,
     });
