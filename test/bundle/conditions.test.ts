@@ -5,7 +5,13 @@ import { ROOT } from "../support/compile.js";
 import { describeOnPlatform } from "../support/platform.js";
 import { bundleFor, CONDITIONS } from "./support/bundle.js";
 
-const NEUTRAL = ["@agent-sandbox/sdk", "@agent-sandbox/sdk/e2b", "@agent-sandbox/sdk/agent"];
+/** Entries, and the packages beside them that the program brings. */
+const NEUTRAL: readonly (readonly [entry: string, ...peers: string[]])[] = [
+  ["@agent-sandbox/sdk"],
+  ["@agent-sandbox/sdk/e2b"],
+  ["@agent-sandbox/sdk/agent"],
+  ["@agent-sandbox/sdk/ai-sdk", "ai"],
+];
 const RUNTIMES = Object.keys(CONDITIONS) as (keyof typeof CONDITIONS)[];
 /** The name of a module of Node, or a call of `require` that is no method. */
 const OF_NODE = /["']node:[a-z]|(?<![.#\w] ?)require\(["']/g;
@@ -31,9 +37,9 @@ const WORKER_GLOBALS = {
 };
 
 describe.each(RUNTIMES)("bundled for %s", (runtime) => {
-  it.each(NEUTRAL)("BUN-01: %s imports nothing of Node, no ws, and calls no bare require", async (entry) => {
-    const { code, imports } = await bundleFor(runtime, `export * from "${entry}";`);
-    expect(imports).toEqual([]);
+  it.each(NEUTRAL)("BUN-01: %s imports nothing of Node, no ws, and calls no bare require", async (entry, ...peers) => {
+    const { code, imports } = await bundleFor(runtime, `export * from "${entry}";`, { external: peers });
+    expect(imports).toEqual(peers);
     expect(code.match(OF_NODE)).toBeNull();
   });
 });
