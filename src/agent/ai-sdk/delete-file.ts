@@ -1,7 +1,6 @@
 import { InternalError, InvalidArgumentError, PermissionDeniedError } from "../../errors/error-classes.js";
 import type { Commands } from "../../sandbox/commands.js";
 import { quoteShellCommand } from "../../shared/shell-quote.js";
-import type { RequestOptions } from "../../transport/config.js";
 
 const TIMEOUT_MS = 60_000;
 const MAX_OUTPUT_BYTES = 8_192;
@@ -16,7 +15,7 @@ const MAX_OUTPUT_BYTES = 8_192;
 export async function deleteFile(
   commands: Commands,
   path: string,
-  { user, signal }: RequestOptions & { readonly user: string | undefined },
+  { user, signal }: { readonly user: string | undefined; readonly signal: AbortSignal | undefined },
 ): Promise<boolean> {
   const { exitCode, stderr } = await commands.run(quoteShellCommand(["env", "LC_ALL=C", "rm", "--", path]), {
     reject: false,

@@ -1,8 +1,8 @@
 import { FailedPreconditionError } from "../../errors/error-classes.js";
-import type { EgressProxy, NetworkUpdate } from "../../protocol/network-client.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import { type SandboxNetworkPolicy, toEgressRules } from "./network-policy.js";
 import { type RequestTransformation, toHeaderRules } from "./request-transformations.js";
+import type { EgressProxy, NetworkUpdate } from "./sandbox-types.js";
 
 /**
  * Changes one part of the rules of a sandbox and leaves the others as they are, though the platform replaces all of them at once. One change

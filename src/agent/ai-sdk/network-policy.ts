@@ -1,7 +1,7 @@
 import { InvalidArgumentError, UnimplementedError } from "../../errors/error-classes.js";
-import type { NetworkUpdate } from "../../protocol/network-client.js";
 import { ALL_TRAFFIC } from "../../sandbox/network.js";
 import { type Cidr, formatCidr, isWithin, parseCidr, subtractCidrs } from "./cidr.js";
+import type { NetworkUpdate } from "./sandbox-types.js";
 
 /**
  * What a sandbox may reach, as harnesses say it. `custom` allows `allowedHosts` and `allowedCIDRs` without the addresses of `deniedCIDRs`, and

@@ -1,6 +1,5 @@
 import type { Experimental_SandboxSession } from "ai";
 import { SandboxError } from "../../errors/sandbox-error.js";
-import type { EgressProxy } from "../../protocol/network-client.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import { EgressControl } from "./egress-control.js";
 import { findGuestPlace } from "./guest-place.js";
@@ -8,6 +7,7 @@ import type { SandboxNetworkPolicy } from "./network-policy.js";
 import { createSandboxSession, type SandboxSessionOptions } from "./open-sandbox-session.js";
 import { type PortEndpoint, type PortOptions, toPortEndpoint, toPortUrl } from "./port-endpoint.js";
 import type { RequestTransformation } from "./request-transformations.js";
+import type { EgressProxy } from "./sandbox-types.js";
 
 /** How a sandbox is used as the session of a harness. */
 export interface NetworkSandboxSessionOptions extends SandboxSessionOptions {

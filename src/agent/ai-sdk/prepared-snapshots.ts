@@ -1,7 +1,7 @@
 import { SandboxError } from "../../errors/sandbox-error.js";
 import { Sandbox } from "../../sandbox/sandbox.js";
 import { untilAborted } from "../../shared/until-aborted.js";
-import type { ConnectionOptions } from "../../transport/config.js";
+import type { ConnectionOptions } from "./sandbox-types.js";
 
 /** What a set-up has to be done for, and how. */
 export interface Preparation {

@@ -1,5 +1,5 @@
 import { UnimplementedError } from "../../errors/error-classes.js";
-import type { NetworkUpdate } from "../../protocol/network-client.js";
+import type { NetworkUpdate } from "./sandbox-types.js";
 
 /** Headers for HTTPS requests to a host, as harnesses say it. */
 export interface RequestTransformation {
