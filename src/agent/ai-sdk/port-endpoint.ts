@@ -1,5 +1,6 @@
 import { FailedPreconditionError } from "../../errors/error-classes.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
+import { toPortAddress } from "../port-address.js";
 
 /** Which port, and how it is spoken to. */
 export interface PortOptions {
@@ -21,13 +22,13 @@ export interface PortEndpoint {
  * @throws {@link InvalidArgumentError} no port; {@link FailedPreconditionError} `https` where the platform has no certificate.
  */
 export function toPortEndpoint(sandbox: Sandbox, { port, protocol }: PortOptions): PortEndpoint {
-  const { host, scheme, localPort } = toAddress(sandbox, port, protocol);
+  const { host, scheme, isLocal } = toAddress(sandbox, port, protocol);
   const token = sandbox.trafficAccessToken;
   const headers = {
-    ...(localPort !== undefined && { "E2b-Sandbox-Id": sandbox.sandboxId, "E2b-Sandbox-Port": String(port) }),
+    ...(isLocal && { "E2b-Sandbox-Id": sandbox.sandboxId, "E2b-Sandbox-Port": String(port) }),
     ...(token !== undefined && { "e2b-traffic-access-token": token }),
   };
-  const url = `${scheme}://${localPort === undefined ? host : `127.0.0.1${localPort}`}`;
+  const url = `${scheme}://${isLocal ? host.replace(/^[^:]+/, "127.0.0.1") : host}`;
   return Object.keys(headers).length === 0 ? { url } : { url, headers };
 }
 
@@ -41,11 +42,9 @@ export function toPortUrl(sandbox: Sandbox, { port, protocol }: PortOptions): st
 }
 
 function toAddress(sandbox: Sandbox, port: number, protocol: PortOptions["protocol"] = "http") {
-  const host = sandbox.getHost(port);
-  const local = /\.localhost(:\d+)?$/.exec(host);
-  if (local !== null && protocol === "https") {
+  const { host, isLocal } = toPortAddress(sandbox, port);
+  if (isLocal && protocol === "https") {
     throw new FailedPreconditionError("the platform of this machine has no certificate: ask for http or ws");
   }
-  const scheme = `${protocol === "ws" ? "ws" : "http"}${local === null ? "s" : ""}`;
-  return { host, scheme, localPort: local === null ? undefined : (local[1] ?? "") };
+  return { host, isLocal, scheme: `${protocol === "ws" ? "ws" : "http"}${isLocal ? "" : "s"}` };
 }

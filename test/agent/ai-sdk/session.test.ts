@@ -32,6 +32,12 @@ describeOnPlatform("a sandbox as a session of the AI SDK", ({ apiUrl, sandboxUrl
   });
   afterAll(() => sandbox.kill());
 
+  it("describes itself for instructions of a model", () => {
+    expect(session.description).toContain(sandbox.sandboxId);
+    expect(session.description).toContain("begin in /home/user.");
+    expect(session.description).toContain(`http://${sandbox.getHost(8000)}`);
+  });
+
   describe("files", () => {
     it("gives null for what is not there, and for a path through a file", async () => {
       await session.writeTextFile({ path: "plain.txt", content: "x" });
