@@ -95,10 +95,11 @@ describeOnPlatform("a session of the AI SDK under stress", ({ apiUrl, sandboxUrl
   });
 
   it("an abort while a process is being started leaves none", async () => {
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < 20; round++) {
       const controller = new AbortController();
       const starting = session.spawn({ command: "exec sleep 4743", abortSignal: controller.signal });
-      setImmediate(() => controller.abort(new Error("enough")));
+      // Each round a little later, so that every step of the start is met.
+      setTimeout(() => controller.abort(new Error("enough")), round);
       await expect(Promise.resolve(starting).then((process) => process.wait())).rejects.toThrow("enough");
     }
     await expect.poll(async () => (await session.run({ command: "pgrep -f '[s]leep 4743'" })).exitCode, POLL).toBe(1);
