@@ -25,9 +25,9 @@ export default defineConfig({
     server: {
       deps: {
         inline: [
-          /@modelcontextprotocol\/sdk\/dist\/esm\/client\/streamableHttp/,
+          /@modelcontextprotocol\/(client\/|sdk\/dist\/esm\/client\/streamableHttp)/,
           /@openai\/agents-core\//,
-          /@modelcontextprotocol\/client\//,
+          /node_modules\/(ai\/dist|@ai-sdk|@mastra)\//,
           /\/eventsource(-parser)?\//,
         ],
       },

@@ -1,8 +1,8 @@
 import type { Sandbox } from "../sandbox/sandbox.js";
+import { toPortAddress } from "./port-address.js";
 
 /** The URL at which a port of the sandbox is reached from outside, without a path. */
 export function portUrl(sandbox: Sandbox, port: number): string {
-  const host = sandbox.getHost(port);
-  // The platform of this machine has no certificate.
-  return `${/\.localhost(:\d+)?$/.test(host) ? "http" : "https"}://${host}`;
+  const { host, isLocal } = toPortAddress(sandbox, port);
+  return `${isLocal ? "http" : "https"}://${host}`;
 }

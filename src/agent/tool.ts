@@ -10,6 +10,8 @@ export interface Tool {
   readonly description: string;
   /** JSON Schema of the input: an object. */
   readonly inputSchema: InputSchema;
+  /** It calls `onProgress`, since what it runs may take long. */
+  readonly reportsProgress?: true;
   /**
    * Do it. `input` comes from a model, so it is checked here. A failure is a result with `isError` and a text from which a model can
    * recover; only an abort rejects, with its reason.
@@ -51,15 +53,17 @@ export interface ToolDefinition<P extends Parameters> {
   readonly name: string;
   readonly description: string;
   readonly parameters: P;
+  readonly reportsProgress?: true;
   readonly run: (input: InputOf<P>, options: ToolCallOptions) => Promise<ToolResult | string>;
 }
 
 /** Make a tool; a text that `run` gives is a result that is no error. */
-export function defineTool<P extends Parameters>({ name, description, parameters, run }: ToolDefinition<P>): Tool {
+export function defineTool<P extends Parameters>({ name, description, parameters, reportsProgress, run }: ToolDefinition<P>): Tool {
   return {
     name,
     description,
     inputSchema: toInputSchema(parameters),
+    ...(reportsProgress && { reportsProgress }),
     async execute(input, options = {}) {
       options.signal?.throwIfAborted();
       try {

@@ -78,8 +78,8 @@ export interface WatchStream {
 /** The filesystem service of a daemon in domain terms. */
 export interface FilesystemClient {
   stat(path: string, options: FilesystemCallOptions): Promise<EntryInfo>;
-  /** Entries that are neither files nor directories are left out. */
-  list(path: string, depth: number, options: FilesystemCallOptions): Promise<EntryInfo[]>;
+  /** Entries that are neither files nor directories are left out unless `includeOther` is set. */
+  list(path: string, depth: number, options: FilesystemCallOptions & { readonly includeOther?: boolean | undefined }): Promise<EntryInfo[]>;
   /** False when the directory exists already. */
   makeDir(path: string, options: FilesystemCallOptions): Promise<boolean>;
   move(source: string, destination: string, options: FilesystemCallOptions): Promise<EntryInfo>;
@@ -99,13 +99,13 @@ export function createFilesystemClient(rpc: RpcClient): FilesystemClient {
       );
       return requireEntry(entry, options.operation);
     },
-    async list(path, depth, options) {
+    async list(path, depth, { includeOther = false, ...options }) {
       const { entries } = await rpc.unary(
         ({ Filesystem }) => Filesystem.method.listDir,
         { path, depth },
         { ...options, notFound: "file_not_found", isIdempotent: true },
       );
-      return entries.map(toEntry).filter((entry) => entry.type !== undefined);
+      return entries.map(toEntry).filter((entry) => includeOther || entry.type !== undefined);
     },
     async makeDir(path, options) {
       try {

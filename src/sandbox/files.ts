@@ -61,6 +61,8 @@ export interface FileWriteEntry {
 export interface FileListOptions extends FileOptions {
   /** Levels to list; 1 is the directory itself. @defaultValue 1 */
   readonly depth?: number | undefined;
+  /** Also what is neither a file nor a directory, such as a socket or a broken link; it has no `type`. @defaultValue false */
+  readonly includeOther?: boolean | undefined;
 }
 
 /** How a directory is read as an archive. */
@@ -171,7 +173,7 @@ export class Files {
     if (!Number.isInteger(depth) || depth < 1 || depth > MAX_DEPTH) {
       throw new InvalidArgumentError(`depth must be a whole number of at least 1, not ${String(depth)}`);
     }
-    return this.#entries.list(path, depth, this.#call("files.list", path, options));
+    return this.#entries.list(path, depth, { ...this.#call("files.list", path, options), includeOther: options.includeOther });
   }
 
   /** Whether a file or directory is there. */

@@ -123,6 +123,21 @@ describeOnPlatform("files of a sandbox", ({ apiUrl, sandboxUrl, apiKey }) => {
     expect(await sandbox.files.exists("x2")).toBe(false);
   });
 
+  it("lists name sockets, pipes and broken links where they are asked for, without a type", async () => {
+    await sandbox.commands.run(
+      "mkdir -p others/dir && cd others && mkfifo pipe && ln -s nowhere broken && ln -s pipe to-pipe && touch file",
+    );
+    expect((await sandbox.files.list("others")).map(({ name }) => name)).toEqual(["dir", "file"]);
+    const all = await sandbox.files.list("others", { includeOther: true });
+    expect(all.map(({ name, type }) => [name, type])).toEqual([
+      ["broken", undefined],
+      ["dir", "dir"],
+      ["file", "file"],
+      ["pipe", undefined],
+      ["to-pipe", undefined],
+    ]);
+  });
+
   it("FIL-22: lists have the asked depth, and 10 000 entries are all there", async () => {
     await sandbox.commands.run(
       "p=deep; for i in 1 2 3 4 5 6; do p=$p/$i; mkdir -p $p; touch $p/f; done; mkdir ten; cd ten; seq 10000 | xargs touch",

@@ -57,6 +57,21 @@ async function read(
 }
 
 describe("Start", () => {
+  it("that was killed by its id before it came is refused, and one under way is awaited and killed", async () => {
+    const startId = newId();
+    const kill = (value: string) => client().sendSignal({ process: { selector: { case: "startId", value } }, signal: "SIGKILL" });
+    await expect(kill(startId)).rejects.toMatchObject({ code: Code.NotFound });
+    await expect(read(client().start({ startId, ...bash("true") }))).rejects.toMatchObject({ code: Code.Aborted });
+    for (let round = 0; round < 20; round++) {
+      const id = newId();
+      const started = read(client().start({ startId: id, ...bash("exec sleep 4751") })).catch((error: unknown) => error);
+      await kill(id).catch(() => undefined);
+      const outcome = await started;
+      if (outcome instanceof Error) expect(outcome).toMatchObject({ code: Code.Aborted });
+      else expect(outcome).toMatchObject({ ended: { outcome: { case: "signaled" } } });
+    }
+  });
+
   it("of one id starts one process however often it is called, and each call follows it from its offset", async () => {
     const startId = newId();
     const marker = `${daemon.directory}/starts`;

@@ -11,6 +11,7 @@ export function commandTools({ session, maxTextLength: maxOutputBytes }: ToolCon
   return [
     defineTool({
       name: "run_code",
+      reportsProgress: true,
       description:
         "Run code in the sandbox, in the home directory, and get what it prints. Where the answer begins with `kernel`, variables, imports and " +
         "functions stay for later calls in the same language, and the value of the last expression and figures are shown too. Where it begins " +
@@ -31,6 +32,7 @@ export function commandTools({ session, maxTextLength: maxOutputBytes }: ToolCon
     }),
     defineTool({
       name: "run_command",
+      reportsProgress: true,
       description:
         "Run a command line of bash in the sandbox and get its exit code, stdout and stderr. Commands cannot ask for input. " +
         "For a service that goes on running, such as a web server, set background; its output then goes into a file.",

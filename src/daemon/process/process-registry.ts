@@ -130,6 +130,16 @@ export class ProcessRegistry {
   }
 
   /**
+   * The process of a start that its client gives up: it is awaited while it is under way, and refused when it comes later.
+   *
+   * @throws {@link NotFoundError} there is none.
+   */
+  async giveUp(startId: string): Promise<ManagedProcess> {
+    await this.#startIds.giveUp(startId);
+    return this.find({ case: "startId", value: startId });
+  }
+
+  /**
    * As {@link find}, and also a process that ended at most 30 seconds ago.
    *
    * @throws {@link NotFoundError} there is none.

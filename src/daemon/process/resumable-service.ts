@@ -48,9 +48,12 @@ export function createResumableService(registry: ProcessRegistry, state: DaemonS
       return { inputBytes: BigInt(process.inputBytes) };
     },
 
-    sendSignal(request) {
-      const process = registry.find(toSelector(request.process));
-      process.signal(toSignal(request.signal));
+    async sendSignal(request) {
+      const selector = toSelector(request.process);
+      const signal = toSignal(request.signal);
+      const isGivenUp = selector.case === "startId" && signal === "SIGKILL";
+      const process = isGivenUp ? await registry.giveUp(selector.value) : registry.find(selector);
+      process.signal(signal);
       return {};
     },
   } satisfies ServiceImpl<typeof ProcessService>;

@@ -1,7 +1,9 @@
-import { AlreadyExistsError, InvalidArgumentError } from "../../errors/error-classes.js";
+import { AlreadyExistsError, FailedPreconditionError, InvalidArgumentError } from "../../errors/error-classes.js";
 import type { ManagedProcess } from "./managed-process.js";
 
 const ID = /^[A-Za-z0-9_-]{16,64}$/;
+/** Starts that were given up before they came. */
+const MAX_GIVEN_UP = 1024;
 
 /**
  * Check an id that makes a call repeatable; an empty one makes it not.
@@ -30,11 +32,12 @@ interface Entry {
 /** The starts that can be repeated, as long as their processes are remembered. */
 export class StartIds {
   readonly #entries = new Map<string, Entry>();
+  readonly #givenUp = new Set<string>();
 
   /**
    * Start under an id, or find what was started under it.
    *
-   * @throws {@link AlreadyExistsError} the id belongs to another start.
+   * @throws {@link AlreadyExistsError} the id belongs to another start; {@link FailedPreconditionError} it was given up.
    */
   async once(id: string, facts: StartFacts, start: () => Promise<ManagedProcess>): Promise<ManagedProcess> {
     const known = this.#entries.get(id);
@@ -42,6 +45,8 @@ export class StartIds {
       if (!isSame(known.facts, facts)) throw new AlreadyExistsError(`start_id '${id}' was used for another program`);
       return known.started;
     }
+    if (this.#givenUp.has(id))
+      throw new FailedPreconditionError(`the start with start_id '${id}' was given up before it came`, undefined, "aborted");
     const entry: Entry = { facts, started: start(), process: undefined };
     this.#entries.set(id, entry);
     try {
@@ -57,6 +62,19 @@ export class StartIds {
   /** The process that was started under an id. */
   find(id: string): ManagedProcess | undefined {
     return this.#entries.get(id)?.process;
+  }
+
+  /** Wait while a start is under way. One that has not come yet never will: the newest 1024 of them are remembered. */
+  async giveUp(id: string): Promise<void> {
+    const known = this.#entries.get(id);
+    if (known !== undefined) {
+      await known.started.catch(() => undefined);
+      return;
+    }
+    if (!ID.test(id)) return;
+    this.#givenUp.add(id);
+    const [oldest] = this.#givenUp;
+    if (this.#givenUp.size > MAX_GIVEN_UP && oldest !== undefined) this.#givenUp.delete(oldest);
   }
 
   /** Forget the id of a process. */

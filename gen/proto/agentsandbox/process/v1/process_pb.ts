@@ -642,7 +642,8 @@ export const ProcessService: GenService<{
    * The stream ends after `ended`. A stream that ends without it says nothing about the process: call Attach.
    * `Connect-Timeout-Ms` ends the stream only; the life of the process is `timeout_ms`.
    * Errors: invalid_argument (program not found, working directory missing, bad size, malformed `start_id`, `from_offset` beyond the
-   * output), unauthenticated (no such user), already_exists (the `start_id` was used with another program),
+   * output), unauthenticated (no such user), already_exists (the `start_id` was used with another program), aborted (it was killed by its
+   * `start_id` before it came),
    * resource_exhausted (too many processes; while following: another reader waited 10 seconds for this one, attach again).
    *
    * @generated from rpc agentsandbox.process.v1.ProcessService.Start
@@ -687,6 +688,8 @@ export const ProcessService: GenService<{
    * Sends a POSIX signal to the process and to every process of its group.
    *
    * The answer says that the signal was sent, not that anything ended.
+   * SIGKILL by a `start_id` gives that start up, whatever became of it: one that is under way is awaited and killed, and one that comes
+   * later is refused. The daemon remembers the last 1024 of those.
    * Errors: not_found (no such process), invalid_argument (no such signal on this system).
    *
    * @generated from rpc agentsandbox.process.v1.ProcessService.SendSignal
