@@ -15,13 +15,13 @@ export function currentRun(runtime?: unknown): CurrentRun {
   const configs = [AsyncLocalStorageProviderSingleton.getRunnableConfig() as unknown, runtime, memberOf(runtime, "config")];
   const signal = configs.map((config) => memberOf(config, "signal")).find((value) => value instanceof AbortSignal);
   const threadId = configs.map((config) => memberOf(memberOf(config, "configurable"), "thread_id")).find(isThreadId);
-  return { signal, threadId };
+  return { signal, threadId: threadId?.toString() };
 }
 
 function memberOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-function isThreadId(value: unknown): value is string {
-  return typeof value === "string" && value !== "";
+function isThreadId(value: unknown): value is string | number {
+  return (typeof value === "string" && value !== "") || typeof value === "number";
 }

@@ -38,7 +38,7 @@ export async function grepFiles(sandbox: Sandbox, query: GrepQuery, call: Backen
     maxMatches: Math.min(Math.max(0, Math.floor(maxCount)), MAX_MATCHES),
     timeoutMs: QUICK_MS,
   });
-  assertRan("grep", end);
+  assertRan("grep", end, matches.length);
   return { matches: [...matches], ...(isTruncated && { truncated: true }) };
 }
 
@@ -58,7 +58,7 @@ export async function globFiles(sandbox: Sandbox, pattern: string, base: string,
     maxFiles: MAX_FILES,
     timeoutMs: QUICK_MS,
   });
-  assertRan("find", end);
+  assertRan("find", end, files.length);
   const found = files.map((file) => ({
     path: file.path,
     is_dir: file.isDirectory,
@@ -94,8 +94,16 @@ function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf("/")) || "/";
 }
 
-/** Both programs exit with 1 or 2 for what they could not enter, which says nothing about what they found. */
-function assertRan(program: string, end: CommandEnd | undefined): void {
-  if (end === undefined || end.timedOutMs !== undefined || (end.exitCode >= 0 && end.exitCode <= 2 && end.signal === undefined)) return;
-  throw new InternalError(`${program} ended with exit code ${end.exitCode}: ${boundText(end.stderr.trim(), 1_000) || "it said nothing"}`);
+/** Complaints about what could not be entered, or went away: they say nothing about the rest. */
+const HARMLESS =
+  /: (Permission denied|Operation not permitted|No such file or directory|Not a directory|Invalid argument|Input\/output error|Too many levels of symbolic links)$/;
+
+/** What was found counts; where nothing was, a program that could not do its work must not look like one that found nothing. */
+function assertRan(program: string, end: CommandEnd | undefined, foundCount: number): void {
+  if (end === undefined || end.timedOutMs !== undefined || end.exitCode === 0 || foundCount > 0) return;
+  const [complaint = ""] = end.stderr.trim().split("\n");
+  if (end.signal === undefined && end.exitCode <= 2 && (complaint === "" || HARMLESS.test(complaint))) return;
+  throw new InternalError(
+    `${program} ended by ${end.signal ?? `exit code ${end.exitCode}`}: ${boundText(complaint, 1_000) || "it said nothing"}`,
+  );
 }

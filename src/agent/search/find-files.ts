@@ -1,6 +1,6 @@
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import type { CommandEnd } from "../run-to-end.js";
-import { streamOutput } from "./stream-output.js";
+import { isCutShort, streamOutput } from "./stream-output.js";
 
 /** A file or directory that was found. */
 export interface FoundFile {
@@ -35,6 +35,7 @@ export interface FileSearch {
 
 /** No path of the kernel is longer, even if each character takes one byte. */
 const MAX_RECORD_LENGTH = 8_192;
+const SHORTEST_RECORD = "f\t0\t0\t/".length;
 
 /** Find files and directories, by find inside the sandbox. Links are not followed. What is kept here is bounded, whatever lies there. */
 export async function findFiles(sandbox: Sandbox, query: FileQuery): Promise<FileSearch> {
@@ -55,12 +56,15 @@ export async function findFiles(sandbox: Sandbox, query: FileQuery): Promise<Fil
     return files.length > maxFiles;
   };
   const end = await streamOutput(sandbox, words, { signal, timeoutMs, user, take });
-  return { files: files.slice(0, maxFiles), isTruncated: files.length > maxFiles || end?.timedOutMs !== undefined, end };
+  return { files: files.slice(0, maxFiles), isTruncated: files.length > maxFiles || isCutShort(end), end };
 }
 
 /** Nothing for sockets, pipes and devices; a link that leads nowhere counts as a file. */
 function toFile(record: string): FoundFile | undefined {
+  // A program of the guest that is called find may print anything, and much of it.
+  if (record.length < SHORTEST_RECORD) return undefined;
   const [, type = "", size, time, path = ""] = /^(.)\t(\d+)\t([\d.-]+)\t(.*)$/s.exec(record) ?? [];
-  if (!"fdNL".includes(type) || path === "") return undefined;
-  return { path, isDirectory: type === "d", sizeBytes: Number(size), modifiedAt: new Date(Number(time) * 1000) };
+  const modifiedAt = new Date(Number(time) * 1000);
+  if (!"fdNL".includes(type) || path === "" || Number.isNaN(modifiedAt.getTime())) return undefined;
+  return { path, isDirectory: type === "d", sizeBytes: Number(size), modifiedAt };
 }

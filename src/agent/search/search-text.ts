@@ -1,6 +1,6 @@
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import type { CommandEnd } from "../run-to-end.js";
-import { streamOutput } from "./stream-output.js";
+import { isCutShort, streamOutput } from "./stream-output.js";
 
 /** A line that matches. */
 export interface TextMatch {
@@ -58,8 +58,7 @@ export async function searchText(sandbox: Sandbox, query: TextQuery): Promise<Te
     return matches.length > maxMatches;
   };
   const end = await streamOutput(sandbox, words, { signal, timeoutMs, user, take });
-  const isTruncated = matches.length > maxMatches || end?.timedOutMs !== undefined;
-  return { matches: matches.slice(0, maxMatches), isTruncated, end };
+  return { matches: matches.slice(0, maxMatches), isTruncated: matches.length > maxMatches || isCutShort(end), end };
 }
 
 /** Reads `path NUL line : text LF`, in pieces that are cut anywhere. */
@@ -92,6 +91,7 @@ class MatchReader {
     const shown = text.length > MAX_LINE_LENGTH ? `${text.slice(0, MAX_LINE_LENGTH).replace(/[\uD800-\uDBFF]$/, "")}…` : text;
     this.#fields.fill("");
     this.#index = 0;
-    this.#onMatch({ path, line: Number(line), text: shown });
+    // A program of the guest that is called grep may print anything.
+    if (/^\d{1,15}$/.test(line)) this.#onMatch({ path, line: Number(line), text: shown });
   }
 }

@@ -26,7 +26,7 @@ export function searchTool({ session, maxTextLength }: ToolContext): Tool {
     },
     run: ({ pattern, path, include, ignore_case, max_results, sandbox_id }, options) =>
       session.use(sandbox_id, QUICK_MS, async (sandbox) => {
-        const { matches, end } = await searchText(sandbox, {
+        const { matches, isTruncated, end } = await searchText(sandbox, {
           pattern,
           ignoreCase: ignore_case,
           roots: [path],
@@ -40,8 +40,8 @@ export function searchTool({ session, maxTextLength }: ToolContext): Tool {
           const lines = matches.map(({ path, line, text }) => boundText(`${path}:${line}:${text}`, MAX_LINE_LENGTH));
           return boundText(boundLines(lines, max_results, "lines"), maxTextLength);
         }
-        if (end === undefined || end.exitCode === 1) return "No line matches.";
-        if (end.timedOutMs !== undefined) throw new InvalidArgumentError("the search took too long; search in a smaller directory");
+        if (end?.exitCode === 1) return "No line matches.";
+        if (end === undefined || isTruncated) throw new InvalidArgumentError("the search took too long; search in a smaller directory");
         throw new InvalidArgumentError(boundText(end.stderr.trim(), 1_000) || `grep ended with exit code ${end.exitCode}`);
       }),
   });

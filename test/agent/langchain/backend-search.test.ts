@@ -96,4 +96,22 @@ describeOnPlatform("searches of a backend for deepagents", ({ apiUrl, sandboxUrl
     expect(files?.some(({ path }) => path.startsWith("/proc/"))).toBe(false);
     expect((await backend.glob("tmp")).files).toMatchObject([{ path: "/tmp", is_dir: true }]);
   });
+
+  it("programs of the guest that are called grep and find can neither lie about having found nothing nor break the program", async () => {
+    await using own = createSandboxBackend({ create: { apiUrl, sandboxUrl, apiKey, timeoutMs: 120_000 } });
+    const replace = async (script: string) => {
+      for (const name of ["grep", "find"]) await own.write(`/home/user/bin/${name}`, `#!/bin/sh\n${script}\n`);
+      await own.execute("chmod +x bin/*");
+    };
+    await replace("echo unrecognized option >&2; exit 1");
+    expect((await own.grep("x", "/tmp")).error).toMatch(/grep ended by exit code 1: unrecognized option/);
+    expect((await own.glob("*", "/tmp")).error).toMatch(/find ended by exit code 1: unrecognized option/);
+    await replace("kill -9 $$");
+    expect((await own.grep("x", "/tmp")).error).toMatch(/grep ended by SIGKILL/);
+    await replace(
+      "head -c 5000000 /dev/zero; printf 'a\\0b:c\\nf\\tx'; yes | head -c 5000000; printf 'f\\t1\\t99999999999999999999\\t/x\\0'",
+    );
+    expect(await own.grep("x", "/tmp")).toEqual({ matches: [] });
+    expect(await own.glob("*", "/tmp")).toEqual({ files: [] });
+  });
 });
