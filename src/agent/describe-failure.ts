@@ -10,7 +10,6 @@ const COMMON_ADVICE: Advice = {
   service_busy: "Wait a moment and try again.",
   connection: "Try again.",
   authentication: "The credentials of this program are wrong or missing; the user has to set them.",
-  failed_precondition: "The user may have to prepare the machine first.",
 };
 
 /** What the tools of this package can do. */
@@ -20,6 +19,7 @@ const TOOL_ADVICE: Advice = {
   sandbox_gone: "The sandbox has ended and its files are gone. Call create_sandbox, or just the tool again, to start in a new one.",
   timeout: "Give a larger timeout_ms, or start it with run_command and background: true.",
   rate_limited: "Wait a moment, or end a sandbox with kill_sandbox.",
+  failed_precondition: "The user may have to prepare the machine first.",
 };
 
 /** A failure in words from which a model can go on; never a stack, which says nothing to it. */

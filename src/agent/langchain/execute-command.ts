@@ -1,5 +1,6 @@
 import type { ExecuteResponse } from "deepagents";
 import type { Sandbox } from "../../sandbox/sandbox.js";
+import { assertText } from "../../shared/text-check.js";
 import { type CommandEnd, runToEnd } from "../run-to-end.js";
 import type { BackendCall } from "./backend-call.js";
 
@@ -28,6 +29,7 @@ const TIMED_OUT_EXIT_CODE = 124;
 
 /** Run a command line and give both streams as one, in the order in which they were written. */
 export async function executeCommand(sandbox: Sandbox, command: string, options: ExecuteOptions): Promise<ExecuteResponse> {
+  assertText("command", command);
   // On the line of the command, so that messages of the shell count lines as the caller does.
   const end = await runToEnd(sandbox, `exec 2>&1; ${command}`, options);
   const note = howItEnded(end);

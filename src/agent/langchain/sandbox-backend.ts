@@ -179,6 +179,8 @@ export class SandboxBackend implements SandboxBackendProtocolV2 {
   ): Promise<T | { error: string }> {
     const { signal } = currentRun();
     try {
+      // It would mean the home directory, which nobody names by nothing.
+      if (path === "") throw new InvalidArgumentError("the path is empty");
       return await this.#use(signal, QUICK_MS, (sandbox) => action(sandbox, { signal, user: this.#user }));
     } catch (error) {
       if (signal?.aborted) throw signal.reason;

@@ -75,7 +75,7 @@ describeOnPlatform("commands and life of a backend for deepagents", ({ apiUrl, s
     expect((await Sandbox.getInfo(sandboxId, connection)).state).toBe("running");
     await own.close();
     await expect(Sandbox.getInfo(sandboxId, connection)).rejects.toMatchObject({ reason: "sandbox_not_found" });
-    expect((await own.read("/tmp/a")).error).toContain("the session has ended");
+    expect((await own.read("/tmp/a")).error).toBe("read failed: the session has ended.");
     expect(await own.execute("true")).toMatchObject({ exitCode: null, output: expect.stringContaining("has ended") });
     await expect(own.downloadFiles(["/tmp/a"])).rejects.toThrow("has ended");
     await own.close();

@@ -147,6 +147,7 @@ describeOnPlatform("files of a backend for deepagents", ({ apiUrl, sandboxUrl, a
     );
     expect((await backend.delete("/tmp/gone")).error).toContain("'/tmp/gone' not found");
     for (const path of ["/", "//", "/tmp/.."]) expect((await backend.delete(path)).error).toContain("root directory");
+    expect((await backend.delete("")).error).toContain("the path is empty");
     expect((await backend.ls("/home/user")).files?.length).toBeGreaterThan(0);
   });
 

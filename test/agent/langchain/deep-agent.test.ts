@@ -183,6 +183,14 @@ describeOnPlatform("deepagents with a sandbox", ({ apiUrl, sandboxUrl, apiKey })
     await expect(run(undefined, [[read]])).rejects.toThrow(/no thread_id/);
   });
 
+  it("a factory serves also where deepagents gives it no config: a long message goes into the sandbox of its conversation", async () => {
+    await using backends = new ThreadBackends({ create });
+    const agent = createDeepAgent({ model: modelOf([]), backend: backends.factory });
+    await agent.invoke({ messages: [new HumanMessage("long ".repeat(50_000))] }, { configurable: { thread_id: "long" } });
+    const { files = [] } = await backends.get("long").ls("/conversation_history");
+    expect(files).toMatchObject([{ size: 250_000 }]);
+  });
+
   it("a borrowed sandbox is shared with the program", async () => {
     await using sandbox = await Sandbox.create(create);
     await sandbox.files.write("/tmp/given.txt", "given");
