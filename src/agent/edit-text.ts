@@ -8,24 +8,40 @@ export interface EditedText {
   readonly line: number;
 }
 
+export interface TextEdit {
+  readonly oldText: string;
+  readonly newText: string;
+  /** Replace each that is found; else there must be exactly one. */
+  readonly replaceAll: boolean;
+}
+
+/** What the caller of a tool calls the members of an edit, for messages. */
+export interface EditNames {
+  readonly oldText: string;
+  readonly newText: string;
+  readonly replaceAll: string;
+}
+
+const TOOL_NAMES: EditNames = { oldText: "old_text", newText: "new_text", replaceAll: "replace_all" };
+
 /**
  * Replace a piece of text that must be found exactly once, or each that is found.
  *
  * @throws {@link InvalidArgumentError} it is not there, or several times; the message says where to look.
  */
-export function editText(text: string, oldText: string, newText: string, replaceAll: boolean): EditedText {
-  if (oldText === "") throw new InvalidArgumentError("old_text is empty; write_file replaces the whole file");
-  if (oldText === newText) throw new InvalidArgumentError("old_text and new_text are the same");
+export function editText(text: string, { oldText, newText, replaceAll }: TextEdit, names: EditNames = TOOL_NAMES): EditedText {
+  if (oldText === "") throw new InvalidArgumentError(`${names.oldText} is empty; write_file replaces the whole file`);
+  if (oldText === newText) throw new InvalidArgumentError(`${names.oldText} and ${names.newText} are the same`);
   // Places that overlap are several to choose from, but only one after another can be replaced.
   const places = findAll(text, oldText, replaceAll ? oldText.length : 1);
   const [first] = places;
   if (first === undefined)
-    throw new InvalidArgumentError(`old_text is not in the file${nearby(text, oldText)}; read the file and copy it exactly`);
+    throw new InvalidArgumentError(`${names.oldText} is not found in the file${nearby(text, oldText)}; read the file and copy it exactly`);
   if (places.length > 1 && !replaceAll) {
     const lines = places.slice(0, 10).map((place) => lineOf(text, place));
     throw new InvalidArgumentError(
-      `old_text is in the file ${places.length} times, in lines ${lines.join(", ")}${places.length > 10 ? " and more" : ""}; ` +
-        "give more lines around it, or set replace_all",
+      `${names.oldText} is in the file multiple times: ${places.length} times, in lines ${lines.join(", ")}${places.length > 10 ? " and more" : ""}; ` +
+        `give more lines around it, or set ${names.replaceAll}`,
     );
   }
   return { text: text.split(oldText).join(newText), count: places.length, line: lineOf(text, first) };

@@ -6,22 +6,29 @@ import { type ToolCallOptions, type ToolResult, textResult } from "./tool.js";
 
 export interface RunOptions extends ToolCallOptions {
   readonly cwd?: string | undefined;
+  /** User inside the sandbox. @defaultValue the template's user */
+  readonly user?: string | undefined;
   readonly timeoutMs: number;
   /** Bytes of each stream that are kept: its beginning and its end. */
   readonly maxOutputBytes: number;
+  /** Takes all of standard output, in order, instead of what `onProgress` gets of it. */
+  readonly onStdout?: ((text: string) => void) | undefined;
 }
 
 /** How a command ended, with the beginning and the end of what it printed. */
-export type CommandEnd = Pick<CommandResult, "stdout" | "stderr" | "exitCode" | "signal" | "isOutOfMemory"> & {
+export type CommandEnd = Pick<
+  CommandResult,
+  "stdout" | "stderr" | "exitCode" | "signal" | "isOutOfMemory" | "truncatedBytes" | "missingBytes" | "outputMayBeIncomplete"
+> & {
   readonly timedOutMs?: number;
 };
 
 /** Run a command and keep what it printed also where it was killed for its time. An abort kills it. */
 export async function runToEnd(sandbox: Sandbox, command: string, options: RunOptions): Promise<CommandEnd> {
-  const { cwd, timeoutMs, signal, maxOutputBytes, onProgress } = options;
+  const { cwd, user, timeoutMs, signal, maxOutputBytes, onProgress } = options;
   const report = onProgress && ((text: string) => reportLine(text, onProgress));
-  const output = { onStdout: report, onStderr: report, maxOutputBytes };
-  const handle = await sandbox.commands.start(command, { cwd, timeoutMs, signal, ...output });
+  const output = { onStdout: options.onStdout ?? report, onStderr: report, maxOutputBytes };
+  const handle = await sandbox.commands.start(command, { cwd, user, timeoutMs, signal, ...output });
   try {
     return await handle.waitForOutcome();
   } catch (error) {
@@ -49,8 +56,8 @@ function howItEnded({ exitCode, signal, isOutOfMemory, timedOutMs }: CommandEnd)
   return signal === undefined ? `exit code: ${exitCode}` : `It was ended by ${signal}.`;
 }
 
-function toTimedOut({ stdout, stderr }: CommandHandle, timedOutMs: number): CommandEnd {
-  return { stdout, stderr, exitCode: -1, timedOutMs };
+function toTimedOut({ stdout, stderr, truncatedBytes }: CommandHandle, timedOutMs: number): CommandEnd {
+  return { stdout, stderr, exitCode: -1, timedOutMs, ...(truncatedBytes > 0 && { truncatedBytes }) };
 }
 
 /** Tell what a command does by the last line that it printed. */

@@ -54,9 +54,10 @@ export class SandboxSession implements AsyncDisposable {
    * Do something with the sandbox of this id, or the default one, which has enough life for a call of `callMs`. One that turns out to have
    * ended is forgotten, so that the next call gets a new one.
    *
-   * @throws {@link NotFoundError} the session has none with this id.
+   * @throws {@link NotFoundError} the session has none with this id; {@link FailedPreconditionError} it has ended.
    */
   async use<T>(sandboxId: string | undefined, callMs: number, action: (sandbox: Sandbox) => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw new FailedPreconditionError("the session has ended");
     const sandbox = sandboxId === undefined ? await (this.#default ?? this.create()) : this.#find(sandboxId);
     try {
       await this.#members.get(sandbox.sandboxId)?.life.prolong(callMs);

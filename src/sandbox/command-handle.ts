@@ -109,6 +109,12 @@ export class CommandHandle<Output extends CommandOutput | CommandBytes = Command
     return this.#captures.stderr.text;
   }
 
+  /** Bytes that `stdout` and `stderr` leave out because of `maxOutputBytes`. */
+  get truncatedBytes(): number {
+    const { stdout, stderr } = this.#captures;
+    return stdout.omittedBytes + stderr.omittedBytes;
+  }
+
   /** Exit status, `-1` for a signal; `undefined` while the process runs. */
   get exitCode(): number | undefined {
     return this.#outcome?.exitCode;
@@ -234,7 +240,7 @@ export class CommandHandle<Output extends CommandOutput | CommandBytes = Command
       if (text !== undefined) await this.#passText(type, text, 0);
     }
     const { stdout, stderr } = this.#captures;
-    const truncatedBytes = stdout.omittedBytes + stderr.omittedBytes;
+    const { truncatedBytes } = this;
     this.#end({
       outcome: {
         exitCode: end.exitCode,

@@ -61,7 +61,9 @@ describe("what is kept of the output", () => {
       if (pieces.length < 5) await new Promise((resolve) => setTimeout(resolve, 20));
     }
     expect(pieces.join("")).toBe(Array.from({ length: 200_000 }, (_, i) => `${i + 1}\n`).join(""));
-    expect((await handle.wait()).truncatedBytes).toBeGreaterThan(0);
+    const { truncatedBytes } = await handle.wait();
+    expect(truncatedBytes).toBeGreaterThan(0);
+    expect(handle.truncatedBytes).toBe(truncatedBytes);
   });
 
   it("an iteration that begins late is told how much it missed", async () => {

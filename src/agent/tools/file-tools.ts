@@ -24,7 +24,7 @@ export function fileTools({ session, maxTextLength }: ToolContext): Tool[] {
       },
       run: ({ path, offset, limit, sandbox_id }, { signal }) =>
         session.use(sandbox_id, QUICK_MS, async (sandbox) => {
-          const file = await readTextFile(sandbox, path, signal);
+          const file = await readTextFile(sandbox, path, { signal });
           if ("bytes" in file) {
             const mimeType = imageTypeOf(file.bytes);
             return { content: [{ type: "image", data: toBase64(file.bytes), mimeType: mimeType ?? "" }], isError: false };
@@ -60,9 +60,9 @@ export function fileTools({ session, maxTextLength }: ToolContext): Tool[] {
       },
       run: ({ path, old_text, new_text, replace_all, sandbox_id }, { signal }) =>
         session.use(sandbox_id, QUICK_MS, async (sandbox) => {
-          const file = await readTextFile(sandbox, path, signal);
+          const file = await readTextFile(sandbox, path, { signal });
           if (!("text" in file)) throw new InvalidArgumentError(`${path} is an image`);
-          const edited = editText(file.text, old_text, new_text, replace_all);
+          const edited = editText(file.text, { oldText: old_text, newText: new_text, replaceAll: replace_all });
           const written = await sandbox.files.write(path, edited.text, { signal });
           return `Replaced ${edited.count} ${edited.count === 1 ? "place" : "places"} in ${written.path}, the first in line ${edited.line}.`;
         }),

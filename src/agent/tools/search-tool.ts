@@ -1,13 +1,12 @@
 import { InvalidArgumentError } from "../../errors/error-classes.js";
-import { quoteShellCommand } from "../../shared/shell-quote.js";
 import { boundLines, boundText } from "../bounded-text.js";
-import { runToEnd } from "../run-to-end.js";
+import { searchText } from "../search/search-text.js";
 import { defineTool, type Tool } from "../tool.js";
 import { QUICK_MS, SANDBOX_ID, type ToolContext } from "../tool-context.js";
 
 const MAX_LINE_LENGTH = 300;
 /** What is read of grep; far more than is shown. */
-const MAX_OUTPUT_BYTES = 1024 * 1024;
+const MAX_MATCHES = 10_000;
 
 export function searchTool({ session, maxTextLength }: ToolContext): Tool {
   return defineTool({
@@ -27,29 +26,22 @@ export function searchTool({ session, maxTextLength }: ToolContext): Tool {
     },
     run: ({ pattern, path, include, ignore_case, max_results, sandbox_id }, options) =>
       session.use(sandbox_id, QUICK_MS, async (sandbox) => {
-        const words = ["grep", "-rnIHE", "--exclude-dir=.git", "--exclude-dir=node_modules"];
-        if (ignore_case) words.push("-i");
-        if (include !== undefined) words.push(`--include=${include}`);
-        // Both are words of their own, so neither can be taken for an option.
-        words.push("-e", pattern, "--", path);
-        const end = await runToEnd(sandbox, quoteShellCommand(words), {
-          signal: options.signal,
-          cwd: ".",
+        const { matches, isTruncated, end } = await searchText(sandbox, {
+          pattern,
+          ignoreCase: ignore_case,
+          roots: [path],
+          includeNames: include === undefined ? [] : [include],
+          excludeNames: [".git", "node_modules"],
+          maxMatches: MAX_MATCHES,
           timeoutMs: QUICK_MS,
-          maxOutputBytes: MAX_OUTPUT_BYTES,
+          signal: options.signal,
         });
-        const lines = end.stdout.split("\n").filter((line) => line !== "");
-        if (lines.length > 0)
-          return boundText(
-            boundLines(
-              lines.map((line) => boundText(line, MAX_LINE_LENGTH)),
-              max_results,
-              "lines",
-            ),
-            maxTextLength,
-          );
-        if (end.exitCode === 1) return "No line matches.";
-        if (end.timedOutMs !== undefined) throw new InvalidArgumentError("the search took too long; search in a smaller directory");
+        if (matches.length > 0) {
+          const lines = matches.map(({ path, line, text }) => boundText(`${path}:${line}:${text}`, MAX_LINE_LENGTH));
+          return boundText(boundLines(lines, max_results, "lines"), maxTextLength);
+        }
+        if (end?.exitCode === 1) return "No line matches.";
+        if (end === undefined || isTruncated) throw new InvalidArgumentError("the search took too long; search in a smaller directory");
         throw new InvalidArgumentError(boundText(end.stderr.trim(), 1_000) || `grep ended with exit code ${end.exitCode}`);
       }),
   });

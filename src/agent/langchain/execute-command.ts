@@ -1,0 +1,65 @@
+import type { ExecuteResponse } from "deepagents";
+import type { Sandbox } from "../../sandbox/sandbox.js";
+import { assertText } from "../../shared/text-check.js";
+import { type CommandEnd, runToEnd } from "../run-to-end.js";
+import type { BackendCall } from "./backend-call.js";
+
+export interface ExecuteOptions extends BackendCall {
+  readonly timeoutMs: number;
+  readonly maxOutputBytes: number;
+}
+
+/** signal(7), the numbers that all machines agree on. */
+const SIGNAL_NUMBERS: Readonly<Record<string, number>> = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGQUIT: 3,
+  SIGILL: 4,
+  SIGTRAP: 5,
+  SIGABRT: 6,
+  SIGFPE: 8,
+  SIGKILL: 9,
+  SIGSEGV: 11,
+  SIGPIPE: 13,
+  SIGALRM: 14,
+  SIGTERM: 15,
+};
+/** As timeout(1) has it. */
+const TIMED_OUT_EXIT_CODE = 124;
+
+/** Run a command line and give both streams as one, in the order in which they were written. */
+export async function executeCommand(sandbox: Sandbox, command: string, options: ExecuteOptions): Promise<ExecuteResponse> {
+  assertText("command", command);
+  // On the line of the command, so that messages of the shell count lines as the caller does.
+  const end = await runToEnd(sandbox, `exec 2>&1; ${command}`, options);
+  const note = howItEnded(end);
+  // Standard error has only what the shell says when it cannot read the first line.
+  const output = joinLines([end.stdout, end.stderr, ...(note === undefined ? [] : [`[${note}]`])]);
+  return { output, exitCode: toExitCode(end), truncated: isIncomplete(end) };
+}
+
+function howItEnded({ timedOutMs, signal, isOutOfMemory }: CommandEnd): string | undefined {
+  if (timedOutMs !== undefined) {
+    return `The command was killed after ${timedOutMs} ms. Start a service with its output in a file, as in: nohup program > log.txt 2>&1 &`;
+  }
+  if (isOutOfMemory) return "The command was killed because the sandbox ran out of memory.";
+  return signal === undefined ? undefined : `The command was ended by ${signal}.`;
+}
+
+/** What a shell would say about it, else nothing. */
+function toExitCode({ timedOutMs, signal, exitCode }: CommandEnd): number | null {
+  if (timedOutMs !== undefined) return TIMED_OUT_EXIT_CODE;
+  if (signal === undefined) return exitCode;
+  const number = SIGNAL_NUMBERS[signal];
+  return number === undefined ? null : 128 + number;
+}
+
+function isIncomplete({ truncatedBytes, missingBytes, outputMayBeIncomplete }: CommandEnd): boolean {
+  return truncatedBytes !== undefined || missingBytes !== undefined || outputMayBeIncomplete === true;
+}
+
+function joinLines(parts: readonly string[]): string {
+  return parts
+    .filter((part) => part !== "")
+    .reduce((text, part) => (text === "" || text.endsWith("\n") ? text + part : `${text}\n${part}`), "");
+}
