@@ -11,6 +11,7 @@ const PUBLIC_ENTRIES: Record<string, string> = {
   "declarative/index": "src/declarative/index.ts",
   "agent/index": "src/agent/index.ts",
   "agent/mcp/index": "src/agent/mcp/index.ts",
+  "agent/mastra/index": "src/agent/mastra/index.ts",
   "compat/e2b/index": "src/compat/e2b/index.ts",
   "fc/index": "src/sandbox/fc/index.ts",
   "testing/index": "src/testing/index.ts",

@@ -1,6 +1,6 @@
 import { FailedPreconditionError, NotFoundError } from "../errors/error-classes.js";
-import { SandboxError } from "../errors/sandbox-error.js";
 import { Sandbox, type SandboxCreateOptions } from "../sandbox/sandbox.js";
+import { DEFAULT_LIFE_MS, hasEnded, SandboxLife } from "./sandbox-life.js";
 
 /** Which sandboxes the tools of one conversation use. */
 export interface SandboxSessionOptions {
@@ -12,16 +12,7 @@ export interface SandboxSessionOptions {
   readonly maxSandboxes?: number | undefined;
 }
 
-interface Member {
-  readonly sandbox: Sandbox;
-  /** End of its life as far as this program knows, in milliseconds of `performance.now()`. */
-  endsAt: number;
-}
-
-const DEFAULT_LIFE_MS = 300_000;
 const DEFAULT_MAX_SANDBOXES = 5;
-/** Milliseconds of life that remain behind what a call may take. */
-const SPARE_MS = 30_000;
 
 /**
  * The sandboxes of one conversation with a model. The default one is made when it is first needed; use keeps sandboxes alive, and the end of
@@ -29,7 +20,7 @@ const SPARE_MS = 30_000;
  */
 export class SandboxSession implements AsyncDisposable {
   readonly #options: SandboxSessionOptions;
-  readonly #members = new Map<string, Member>();
+  readonly #members = new Map<string, SandboxLife>();
   readonly #lifeMs: number;
   #default: Promise<Sandbox> | undefined;
   /** Those that are being made, which count too. */
@@ -62,12 +53,10 @@ export class SandboxSession implements AsyncDisposable {
   async use<T>(sandboxId: string | undefined, callMs: number, action: (sandbox: Sandbox) => Promise<T>): Promise<T> {
     const sandbox = sandboxId === undefined ? await (this.#default ?? this.create()) : this.#find(sandboxId);
     try {
-      await this.#prolong(sandbox, callMs);
+      await this.#members.get(sandbox.sandboxId)?.prolong(callMs);
       return await action(sandbox);
     } catch (error) {
-      if (SandboxError.isInstance(error) && (error.reason === "sandbox_not_found" || error.reason === "sandbox_gone")) {
-        await this.#forget(sandbox);
-      }
+      if (hasEnded(error)) await this.#forget(sandbox);
       throw error;
     }
   }
@@ -125,7 +114,7 @@ export class SandboxSession implements AsyncDisposable {
       envs: { ...create?.envs, ...more.envs },
       timeoutMs: this.#lifeMs,
     });
-    this.#members.set(sandbox.sandboxId, { sandbox, endsAt: startedAt + this.#lifeMs });
+    this.#members.set(sandbox.sandboxId, new SandboxLife(sandbox, this.#lifeMs, startedAt + this.#lifeMs));
     return sandbox;
   }
 
@@ -137,16 +126,6 @@ export class SandboxSession implements AsyncDisposable {
     throw new NotFoundError(
       `the session has no sandbox ${JSON.stringify(sandboxId)}; it has: ${known}. Leave sandbox_id out for the default one`,
     );
-  }
-
-  /** One round trip, and only when half of its life is over or the call may take longer than what is left. */
-  async #prolong(sandbox: Sandbox, callMs: number): Promise<void> {
-    const member = this.#members.get(sandbox.sandboxId);
-    const now = performance.now();
-    if (member === undefined || member.endsAt - now > Math.max(this.#lifeMs / 2, callMs + SPARE_MS)) return;
-    const lifeMs = Math.max(this.#lifeMs, callMs + SPARE_MS);
-    await sandbox.setTimeout(lifeMs);
-    member.endsAt = now + lifeMs;
   }
 
   async #forget(sandbox: Sandbox): Promise<void> {

@@ -1,3 +1,4 @@
+import { toPortUrl } from "../port-url.js";
 import { defineTool, type Tool } from "../tool.js";
 import { QUICK_MS, SANDBOX_ID, type ToolContext } from "../tool-context.js";
 
@@ -33,9 +34,7 @@ export function sandboxTools({ session }: ToolContext): Tool[] {
       },
       run: ({ port, sandbox_id }, { signal }) =>
         session.use(sandbox_id, QUICK_MS, async (sandbox) => {
-          const host = sandbox.getHost(port);
-          // The platform of this machine has no certificate.
-          const url = `${/\.localhost(:\d+)?$/.test(host) ? "http" : "https"}://${host}`;
+          const url = toPortUrl(sandbox, port);
           const probe = await sandbox.commands.run(`exec 3<>/dev/tcp/127.0.0.1/${port}`, { reject: false, signal, timeoutMs: 10_000 });
           const notes = [
             ...(probe.exitCode === 0 ? [] : [`Nothing listens on port ${port} yet.`]),
