@@ -10,8 +10,14 @@ export default defineConfig({
     hookTimeout: 300_000,
     pool: "forks",
     maxWorkers: 3,
-    // The first depends on the second, whose condition `source`, which means ours here, leads Node to TypeScript.
-    server: { deps: { inline: [/@modelcontextprotocol\/sdk\/dist\/esm\/client\/streamableHttp/, /eventsource-parser/] } },
+    // Nobody is told that tests ran.
+    env: { MASTRA_TELEMETRY_DISABLED: "1" },
+    // The last is what the others depend on; its condition `source`, which means ours here, leads Node to TypeScript.
+    server: {
+      deps: {
+        inline: [/@modelcontextprotocol\/sdk\/dist\/esm\/client\/streamableHttp/, /node_modules\/@(mastra|ai-sdk)\//, /eventsource-parser/],
+      },
+    },
     globalSetup: ["test/support/global-setup.ts"],
   },
 });

@@ -256,7 +256,9 @@ export class AgentSandboxFilesystem extends MastraFilesystem {
       try {
         return await action(sandbox, at);
       } catch (error) {
-        throw await toFilesystemError(error, call, async (path) => typeOf(await findEntry(sandbox.files, at(path))));
+        // What cannot be looked at is no reason.
+        const look = (path: string) => findEntry(sandbox.files, at(path)).then(typeOf, () => undefined);
+        throw await toFilesystemError(error, call, look);
       }
     });
   }

@@ -61,15 +61,8 @@ export class AgentSandboxProcess extends ProcessHandle {
     return String(this.#requireHandle().pid);
   }
 
-  /** Settles when the process has ended and nothing of its output is missing any more. Never rejects. */
-  get ended(): Promise<void> {
-    return this.wait().then(
-      () => {},
-      () => {},
-    );
-  }
-
-  override async wait(): Promise<MastraCommandResult> {
+  /** The base class puts a function in its place that takes these options and calls this one. */
+  override async wait(_options?: Parameters<ProcessHandle["wait"]>[0]): Promise<MastraCommandResult> {
     if (this.#result === undefined) throw new TypeError("this process was not started");
     return this.#result;
   }

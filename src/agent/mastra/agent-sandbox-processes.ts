@@ -85,7 +85,7 @@ export class AgentSandboxProcesses extends SandboxProcessManager<AgentSandbox> {
   async #track(starting: Promise<AgentSandboxProcess>): Promise<AgentSandboxProcess> {
     const process = await starting;
     this._tracked.set(process.pid, process);
-    void process.ended.then(this.sandbox.hold());
+    this.sandbox.holdFor(process.wait());
     return process;
   }
 }

@@ -123,9 +123,14 @@ export class AgentSandbox extends MastraSandbox {
     }
   }
 
-  /** Keep the sandbox alive until the returned function is called. */
-  hold(): () => void {
-    return this.#life?.hold() ?? (() => {});
+  /** Keep the sandbox alive until `work` settles, which may also tell that it has ended. */
+  holdFor(work: Promise<unknown>): void {
+    const life = this.#life;
+    const release = life?.hold();
+    work.then(release, (error: unknown) => {
+      release?.();
+      if (life !== undefined && hasEnded(error)) this.#forget(life);
+    });
   }
 
   /** The absolute path in the sandbox; relative ones begin in the working directory, `~` is the home of its user. */
@@ -171,7 +176,7 @@ export class AgentSandbox extends MastraSandbox {
   /** Keep the files under the name of the checkpoint; nothing happens where the options name none. */
   override async snapshot(): Promise<void> {
     const { checkpointName } = this.#options;
-    if (checkpointName !== undefined) await this.use((sandbox) => this.#acquisition.writeCheckpoint(sandbox, checkpointName));
+    if (checkpointName !== undefined) await this.use((sandbox) => sandbox.createSnapshot({ name: checkpointName }));
   }
 
   /** Another one with the same options and these over them. Nothing is made before it is started. */

@@ -1,4 +1,5 @@
 import type { SandboxStartOutcome } from "@mastra/core/workspace";
+import { SandboxError } from "../../errors/sandbox-error.js";
 import { Sandbox } from "../../sandbox/sandbox.js";
 import { DEFAULT_LIFE_MS, hasEnded, SandboxLife } from "../sandbox-life.js";
 import type { AgentSandboxOptions } from "./agent-sandbox-options.js";
@@ -50,13 +51,6 @@ export class SandboxAcquisition {
     return oldest?.sandboxId;
   }
 
-  /** Keep the files of a sandbox under the name of the checkpoint; the snapshot that had the name is deleted. */
-  async writeCheckpoint(sandbox: Sandbox, name: string): Promise<void> {
-    const earlier = await this.#snapshotIds(name, undefined);
-    await sandbox.createSnapshot({ name });
-    for (const id of earlier) await Sandbox.deleteSnapshot(id, this.#options.create);
-  }
-
   async #create(signal: AbortSignal | undefined): Promise<Acquired> {
     const { id, create } = this.#options;
     const startedAt = performance.now();
@@ -70,12 +64,11 @@ export class SandboxAcquisition {
       signal,
     });
     const first = id === undefined ? undefined : await this.find(signal);
-    if (first === undefined || first === made.sandboxId) {
-      return { life: new SandboxLife(made, this.#lifeMs, startedAt + this.#lifeMs), outcome: "created" };
-    }
-    // Another program made one under the same id a moment earlier; everybody takes the oldest.
+    // Where another program made one under the same id a moment earlier, everybody takes the oldest.
+    const earlier = first === undefined || first === made.sandboxId ? undefined : await this.#tryToJoin(first, signal);
+    if (earlier === undefined) return { life: new SandboxLife(made, this.#lifeMs, startedAt + this.#lifeMs), outcome: "created" };
     await made.kill();
-    return this.#join(first, signal);
+    return earlier;
   }
 
   async #join(sandboxId: string, signal: AbortSignal | undefined): Promise<Acquired> {
@@ -90,7 +83,7 @@ export class SandboxAcquisition {
     try {
       return await this.#join(sandboxId, signal);
     } catch (error) {
-      if (hasEnded(error)) return undefined;
+      if (hasEnded(error) || isEnding(error)) return undefined;
       throw error;
     }
   }
@@ -98,14 +91,15 @@ export class SandboxAcquisition {
   /** The snapshot that a new sandbox begins from. */
   async #checkpoint(signal: AbortSignal | undefined): Promise<string | undefined> {
     for (const name of [this.#options.checkpointName, this.#options.seedCheckpointName]) {
-      const [newest] = name === undefined ? [] : await this.#snapshotIds(name, signal);
-      if (newest !== undefined) return newest;
+      if (name === undefined) continue;
+      const [newest] = await Sandbox.listSnapshots({ ...this.#options.create, name, limit: 1, signal }).nextItems();
+      if (newest !== undefined) return newest.snapshotId;
     }
     return undefined;
   }
+}
 
-  async #snapshotIds(name: string, signal: AbortSignal | undefined): Promise<string[]> {
-    const snapshots = await Sandbox.listSnapshots({ ...this.#options.create, name, signal }).toArray();
-    return snapshots.map(({ snapshotId }) => snapshotId);
-  }
+/** A sandbox that is just being killed cannot be joined. */
+function isEnding(error: unknown): boolean {
+  return SandboxError.isInstance(error) && error.reason === "failed_precondition";
 }
