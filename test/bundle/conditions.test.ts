@@ -6,6 +6,10 @@ import { describeOnPlatform } from "../support/platform.js";
 import { bundleFor, CONDITIONS } from "./support/bundle.js";
 
 const NEUTRAL = ["@agent-sandbox/sdk", "@agent-sandbox/sdk/e2b", "@agent-sandbox/sdk/agent"];
+/** Entries on the classes of a framework, and what of it they import. */
+const ON_FRAMEWORKS: Readonly<Record<string, readonly string[]>> = {
+  "@agent-sandbox/sdk/mastra": ["@mastra/core/tools", "@mastra/core/workspace"],
+};
 const RUNTIMES = Object.keys(CONDITIONS) as (keyof typeof CONDITIONS)[];
 /** The name of a module of Node, or a call of `require` that is no method. */
 const OF_NODE = /["']node:[a-z]|(?<![.#\w] ?)require\(["']/g;
@@ -34,6 +38,13 @@ describe.each(RUNTIMES)("bundled for %s", (runtime) => {
   it.each(NEUTRAL)("BUN-01: %s imports nothing of Node, no ws, and calls no bare require", async (entry) => {
     const { code, imports } = await bundleFor(runtime, `export * from "${entry}";`);
     expect(imports).toEqual([]);
+    expect(code.match(OF_NODE)).toBeNull();
+  });
+
+  it.each(Object.keys(ON_FRAMEWORKS))("BUN-01: %s imports its framework and nothing of Node", async (entry) => {
+    const modules = ON_FRAMEWORKS[entry] ?? [];
+    const { code, imports } = await bundleFor(runtime, `export * from "${entry}";`, { external: modules });
+    expect([...imports].sort()).toEqual(modules);
     expect(code.match(OF_NODE)).toBeNull();
   });
 });

@@ -22,7 +22,7 @@ export interface Bundle {
 export async function bundleFor(
   runtime: keyof typeof CONDITIONS,
   program: string,
-  options: { readonly format?: "esm" | "iife"; readonly minify?: boolean } = {},
+  options: { readonly format?: "esm" | "iife"; readonly minify?: boolean; readonly external?: readonly string[] } = {},
 ): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
     stdin: { contents: program, resolveDir: ROOT, loader: "ts" },
@@ -33,7 +33,7 @@ export async function bundleFor(
     target: "es2022",
     conditions: ["import", ...CONDITIONS[runtime]],
     // Anything of Node stays visible as an import.
-    external: ["node:*", "ws", ...NODE_MODULES],
+    external: ["node:*", "ws", ...NODE_MODULES, ...(options.external ?? [])],
     format: options.format ?? "esm",
     minify: options.minify ?? false,
     logLevel: "silent",
