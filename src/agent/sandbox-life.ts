@@ -19,7 +19,7 @@ export class SandboxLife {
 
   /**
    * @param lifeMs what is left to it, at least, after it was prolonged
-   * @param endsAt in milliseconds of `performance.now()`
+   * @param endsAt in milliseconds of `performance.now()`; `Infinity` for one whose life is somebody else's business
    */
   constructor(sandbox: Sandbox, lifeMs: number, endsAt: number) {
     this.sandbox = sandbox;
@@ -35,12 +35,19 @@ export class SandboxLife {
     const now = performance.now();
     if (this.#endsAt - now > Math.max(this.#lifeMs / 2, callMs + SPARE_MS)) return;
     const lifeMs = Math.max(this.#lifeMs, callMs + SPARE_MS);
-    await this.sandbox.setTimeout(lifeMs);
+    try {
+      await this.sandbox.setTimeout(lifeMs);
+    } catch (error) {
+      // One that was paused at the end of its life has to be woken for that.
+      if (!SandboxError.isInstance(error) || error.reason !== "failed_precondition") throw error;
+      await this.sandbox.connect({ timeoutMs: lifeMs });
+    }
     this.#endsAt = now + lifeMs;
   }
 
   /** Keep it alive until the returned function is called; calling that twice is fine. */
   hold(): () => void {
+    if (this.#endsAt === Number.POSITIVE_INFINITY) return () => {};
     this.#holders++;
     this.#timer ??= this.#startTimer();
     let isHeld = true;

@@ -30,6 +30,8 @@ export interface UseOptions {
 }
 
 const DEFAULT_CALL_MS = 60_000;
+/** Bytes of each stream of a command that are kept, the newest: no command fills the memory of this program. */
+const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
 /**
  * A sandbox as a provider of Mastra workspaces.
@@ -142,11 +144,11 @@ export class AgentSandbox extends MastraSandbox {
 
   /**
    * Run a line of bash to its end, with `args` as further words. A time limit that passed and an abort give a result too: the exit code is
-   * 124 or 137, with what was printed until then.
+   * 124 or 137, with what was printed until then. Of each stream the newest 16 MiB are kept, unless `maxRetainedBytes` says otherwise.
    */
   override async executeCommand(command: string, args: string[] = [], options: ExecuteCommandOptions = {}): Promise<CommandResult> {
     const line = [command, ...args.map(quoteShellWord)].join(" ");
-    const maxRetainedBytes = options.maxRetainedBytes ?? Number.POSITIVE_INFINITY;
+    const maxRetainedBytes = options.maxRetainedBytes ?? MAX_OUTPUT_BYTES;
     const process = await this.processes.spawn(line, { ...options, maxRetainedBytes, stdinMode: "ignore" });
     try {
       return { ...(await process.wait()), command: line, args };

@@ -81,6 +81,18 @@ describeOnPlatform("a sandbox of a Mastra workspace", ({ apiUrl, sandboxUrl, api
       expect((await bySandboxId.executeCommand("cat file")).stdout).toBe("kept\n");
     });
 
+    it("one with an id is paused at the end of its life, and the next call wakes it", async () => {
+      const sandbox = make({ id: `idle & "quoted" ü ${crypto.randomUUID()}`, create: { timeoutMs: 8_000 } });
+      await sandbox.start();
+      const before = sandbox.sandbox;
+      await before?.files.write("file", "kept");
+      await expect.poll(async () => (await before?.getInfo())?.state, { timeout: 30_000 }).toBe("paused");
+      expect((await sandbox.executeCommand("cat file")).stdout).toBe("kept");
+      expect(sandbox.sandbox).toBe(before);
+      await before?.pause();
+      expect((await sandbox.executeCommand("cat file")).stdout).toBe("kept");
+    });
+
     it("programs that start under one id at the same time end in one sandbox", async () => {
       const id = `crowd-${crypto.randomUUID()}`;
       const crowd = Array.from({ length: 4 }, () => make({ id }));
@@ -205,6 +217,8 @@ describeOnPlatform("a sandbox of a Mastra workspace", ({ apiUrl, sandboxUrl, api
       const long = await sandbox.executeCommand("seq 1 400000");
       expect(long.stdout.length).toBeGreaterThan(2_500_000);
       expect(long.stdout.endsWith("400000\n")).toBe(true);
+      const yes = await sandbox.executeCommand("yes 0123456789abcde | head -c 20000000");
+      expect(yes).toMatchObject({ stdoutTruncated: true, stdoutDroppedBytes: 20_000_000 - 16 * 1024 * 1024 });
       const bounded = await sandbox.executeCommand("seq 1 400000", [], { maxRetainedBytes: 1_000 });
       expect(bounded).toMatchObject({ stdoutTruncated: true, stdoutDroppedBytes: long.stdout.length - 1_000 });
       expect(bounded.stdout).toBe(long.stdout.slice(-1_000));

@@ -106,6 +106,17 @@ describeOnPlatform("an agent of Mastra", ({ apiUrl, sandboxUrl, apiKey }) => {
       await expect.poll(count, { timeout: 15_000 }).toBe("0\n");
     });
 
+    it("finds skills and indexed text in the files of the sandbox", async () => {
+      const filesystem = new AgentSandboxFilesystem({ sandbox });
+      await filesystem.writeFile("skills/greet/SKILL.md", "---\nname: greet\ndescription: How to greet people\n---\nSay hello.\n");
+      await filesystem.writeFile("docs/deep/rivers.md", "The longest river is the Nile.\n");
+      const searching = new Workspace({ sandbox, filesystem, skills: ["skills"], bm25: true, autoIndexPaths: ["docs"] });
+      await searching.init();
+      expect((await searching.skills?.list())?.map(({ name }) => name)).toEqual(["greet"]);
+      expect((await searching.skills?.get("greet"))?.instructions).toContain("Say hello.");
+      expect((await searching.search("longest river"))[0]).toMatchObject({ id: expect.stringContaining("rivers.md") });
+    });
+
     it("the workspace stops and starts with its files", async () => {
       await sandbox.executeCommand("echo kept >kept");
       await workspace.stop();
