@@ -207,7 +207,7 @@ export class AgentSandboxFilesystem extends MastraFilesystem {
   async realpath(path: string): Promise<string> {
     const call = { operation: "realpath", path };
     const printed = await this.#call(call, (sandbox, at) => this.#script(sandbox, "realPath", call, at(path)));
-    return printed.replace(/\n$/, "");
+    return printed.slice(printed.lastIndexOf("\0") + 1);
   }
 
   /** The path in the sandbox; `undefined` for a relative one before the sandbox has started. */

@@ -30,10 +30,10 @@ export interface FollowOptions extends Pick<SpawnProcessOptions, "maxRetainedByt
 
 /** A process in a sandbox, as Mastra handles processes. */
 export class AgentSandboxProcess extends ProcessHandle {
-  exitCode: number | undefined;
   readonly #options: FollowOptions;
   readonly #startedAt = performance.now();
   #handle: CommandHandle | undefined;
+  #exitCode: number | undefined;
   #result: Promise<MastraCommandResult> | undefined;
   #isOpen = false;
   readonly #opened: Promise<void>;
@@ -55,6 +55,11 @@ export class AgentSandboxProcess extends ProcessHandle {
     this.#opened = new Promise((resolve) => {
       this.#open = resolve;
     });
+  }
+
+  /** `undefined` while it runs; as a shell reports it, and -1 where the end is unknown. */
+  get exitCode(): number | undefined {
+    return this.#exitCode;
   }
 
   get pid(): string {
@@ -116,7 +121,7 @@ export class AgentSandboxProcess extends ProcessHandle {
       return this.#toResult(await handle.waitForOutcome());
     } catch (error) {
       if (error instanceof TimeoutError && error.timeout === "command") return this.#toTimedOut();
-      this.exitCode = UNKNOWN_END;
+      this.#exitCode = UNKNOWN_END;
       // A listener failed: nobody follows the process any more.
       if (!SandboxError.isInstance(error) || error.reason === "internal") handle.kill().catch(() => {});
       throw error;
@@ -125,13 +130,14 @@ export class AgentSandboxProcess extends ProcessHandle {
 
   #toResult({ exitCode, signal, isOutOfMemory }: CommandResult): MastraCommandResult {
     if (isOutOfMemory) this.emitStderr("The command was killed because the sandbox ran out of memory.\n");
-    this.exitCode = signal === undefined ? exitCode : 128 + (SIGNAL_NUMBERS[signal] ?? 0);
-    return { ...this.#soFar(this.exitCode), killed: signal !== undefined };
+    const end = signal === undefined ? exitCode : 128 + (SIGNAL_NUMBERS[signal] ?? 0);
+    this.#exitCode = end;
+    return { ...this.#soFar(end), killed: signal !== undefined };
   }
 
   #toTimedOut(): MastraCommandResult {
     this.emitStderr(`\nThe command was killed after ${this.#options.timeoutMs} ms.\n`);
-    this.exitCode = TIMED_OUT;
+    this.#exitCode = TIMED_OUT;
     return { ...this.#soFar(TIMED_OUT), killed: true, timedOut: true };
   }
 

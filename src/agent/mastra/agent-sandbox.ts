@@ -52,6 +52,8 @@ export class AgentSandbox extends MastraSandbox {
   readonly #createdAt = new Date();
   #life: SandboxLife | undefined;
   #lastUsedAt: Date | undefined;
+  /** Home of the user of the sandbox. */
+  #home: string | undefined;
 
   constructor(options: AgentSandboxOptions = {}) {
     super({ ...options, name: "AgentSandbox", processes: new AgentSandboxProcesses() });
@@ -74,11 +76,7 @@ export class AgentSandbox extends MastraSandbox {
   override async start({ abortSignal: signal }: SandboxStartOptions = {}): Promise<SandboxStartResult> {
     const { life, outcome } = await this.#acquisition.acquire(this.sandbox, signal);
     this.#life = life;
-    const { files, commands } = life.sandbox;
-    const { workingDirectory } = this;
-    if (workingDirectory !== undefined) await files.makeDir(workingDirectory, { signal });
-    const { stdout } = await commands.run("pwd", { cwd: workingDirectory, signal });
-    this.setWorkingDirectory(stdout.replace(/\n$/, ""));
+    await this.#findDirectories(life.sandbox, signal);
     return { outcome };
   }
 
@@ -137,9 +135,11 @@ export class AgentSandbox extends MastraSandbox {
 
   /** The absolute path in the sandbox; relative ones begin in the working directory, `~` is the home of its user. */
   resolvePath(path: string): string {
-    if (path.startsWith("/") || path === "~" || path.startsWith("~/") || this.workingDirectory === undefined) return path;
-    const relative = path.replace(/^(\.\/+)+/, "");
-    return relative === "" || relative === "." ? this.workingDirectory : `${this.workingDirectory.replace(/\/$/, "")}/${relative}`;
+    const isInHome = path === "~" || path.startsWith("~/");
+    const base = isInHome ? this.#home : this.workingDirectory;
+    if (path.startsWith("/") || base === undefined) return path;
+    const relative = path.slice(isInHome ? 1 : 0).replace(/^(\.?\/+)+/, "");
+    return relative === "" || relative === "." ? base : `${base.replace(/\/$/, "")}/${relative}`;
   }
 
   /**
@@ -224,6 +224,19 @@ export class AgentSandbox extends MastraSandbox {
       `Commands run in bash, in an isolated Linux sandbox that is not the machine of this program.${place} ` +
       "Commands cannot ask for input. Files stay between commands; variables and the directory of a cd do not.";
     return toInstructions(this.#options.instructions, usual, context);
+  }
+
+  async #findDirectories({ files, commands }: Sandbox, signal: AbortSignal | undefined): Promise<void> {
+    this.#home = (await files.getInfo("~", { signal })).path;
+    const { workingDirectory } = this;
+    if (workingDirectory !== undefined) {
+      await files.makeDir(workingDirectory, { signal });
+      this.setWorkingDirectory((await files.getInfo(workingDirectory, { signal })).path);
+    } else {
+      // Behind what a profile of the template may print.
+      const { stdout } = await commands.run("printf '\\0%s' \"$PWD\"", { signal });
+      this.setWorkingDirectory(stdout.slice(stdout.lastIndexOf("\0") + 1));
+    }
   }
 
   async #portUrl(port: number): Promise<string | null> {

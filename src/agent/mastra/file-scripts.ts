@@ -51,9 +51,9 @@ export const FILE_SCRIPTS = {
     if [ -e "$1" ] || [ -L "$1" ]; then if [ -e "$2" ] || [ -L "$2" ]; then exit 17; fi; exit "$result"; fi`,
   /** Remove a directory that holds nothing. */
   removeEmpty: `if ! rmdir -- "$1"; then [ -n "$(ls -A -- "$1")" ] && exit 39; exit 1; fi`,
-  /** Print the path without symbolic links. */
+  /** Print the path without symbolic links, behind a NUL that ends what a profile of the template may print. */
   realPath: `${SOURCE_EXISTS}
-    realpath -- "$1"`,
+    found="$(realpath -- "$1" && echo .)" && printf '\\0%s' "\${found%??}"`,
 } as const;
 
 /** How a script ended: what it printed, the problem that it found, or the words of the program that failed. */

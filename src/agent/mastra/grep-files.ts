@@ -53,14 +53,15 @@ async function findCandidates(
 ): Promise<string[]> {
   const words = ["grep", "-rlFZ", ...(caseSensitive ? [] : ["-i"]), ...(includeHidden ? [] : ["--exclude-dir=.?*", "--exclude=.*"])];
   // From inside the directory, whose own name may begin with a dot.
-  const line = `cd -- ${quoteShellWord(path)} || exit 3; LC_ALL=C exec ${quoteShellCommand([...words, "-e", literal, "."])} 2>/dev/null`;
+  const line = `cd -- ${quoteShellWord(path)} || exit 3; printf '\\0'; LC_ALL=C exec ${quoteShellCommand([...words, "-e", literal, "."])} 2>/dev/null`;
   const { exitCode, stdout, truncatedBytes } = await sandbox.commands.run(line, {
     ...{ cwd: "/", timeoutMs: 0, reject: false, maxOutputBytes: MAX_NAMES_BYTES },
   });
   // 2 is what it says where it could not read some of the files.
   if (exitCode < 0 || exitCode > 2 || truncatedBytes !== undefined)
     throw new UnsupportedGrepPatternError(pattern, "the sandbox cannot search");
-  const names = stdout.split("\0").filter((name) => name !== "");
+  // Before the first NUL is what a profile of the template may print.
+  const names = stdout.split("\0").slice(1, -1);
   return names.map((name) => name.replace(/^\.\//, "")).sort();
 }
 

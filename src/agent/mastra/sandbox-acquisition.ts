@@ -35,10 +35,10 @@ export class SandboxAcquisition {
       return { life: new SandboxLife(await sandbox.connect({ signal }), 0, Number.POSITIVE_INFINITY), outcome: "connected" };
     }
     if (sandboxId !== undefined) return this.#join(sandboxId, signal);
-    for (const id of [before?.sandboxId, await this.find(signal)]) {
-      const joined = id === undefined ? undefined : await this.#tryToJoin(id, signal);
-      if (joined !== undefined) return joined;
-    }
+    const again = await this.#tryToJoin(before?.sandboxId, signal);
+    if (again !== undefined) return again;
+    const found = await this.#tryToJoin(await this.find(signal), signal);
+    if (found !== undefined) return found;
     return this.#create(signal);
   }
 
@@ -65,7 +65,7 @@ export class SandboxAcquisition {
     });
     const first = id === undefined ? undefined : await this.find(signal);
     // Where another program made one under the same id a moment earlier, everybody takes the oldest.
-    const earlier = first === undefined || first === made.sandboxId ? undefined : await this.#tryToJoin(first, signal);
+    const earlier = first === made.sandboxId ? undefined : await this.#tryToJoin(first, signal);
     if (earlier === undefined) return { life: new SandboxLife(made, this.#lifeMs, startedAt + this.#lifeMs), outcome: "created" };
     await made.kill();
     return earlier;
@@ -79,9 +79,9 @@ export class SandboxAcquisition {
     return { life: new SandboxLife(sandbox, this.#lifeMs, endsAt), outcome: "connected" };
   }
 
-  async #tryToJoin(sandboxId: string, signal: AbortSignal | undefined): Promise<Acquired | undefined> {
+  async #tryToJoin(sandboxId: string | undefined, signal: AbortSignal | undefined): Promise<Acquired | undefined> {
     try {
-      return await this.#join(sandboxId, signal);
+      return sandboxId === undefined ? undefined : await this.#join(sandboxId, signal);
     } catch (error) {
       if (hasEnded(error) || isEnding(error)) return undefined;
       throw error;

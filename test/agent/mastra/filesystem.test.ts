@@ -2,6 +2,7 @@ import { MastraFilesystem, type WorkspaceFilesystem } from "@mastra/core/workspa
 import { afterAll, beforeAll, expect, expectTypeOf, it } from "vitest";
 import { AgentSandbox } from "../../../src/agent/mastra/agent-sandbox.js";
 import { AgentSandboxFilesystem } from "../../../src/agent/mastra/agent-sandbox-filesystem.js";
+import { Sandbox } from "../../../src/sandbox/sandbox.js";
 import { describeOnPlatform } from "../../support/platform.js";
 
 describeOnPlatform("the file system of a Mastra sandbox", ({ apiUrl, sandboxUrl, apiKey }) => {
@@ -34,6 +35,12 @@ describeOnPlatform("the file system of a Mastra sandbox", ({ apiUrl, sandboxUrl,
     await files.writeFile("~/c", "c");
     await files.writeFile("./rel/../d", "d");
     expect(await run("cat rel/a /tmp/b /home/user/c d")).toBe("abcd");
+    await files.appendFile("~/c", "c");
+    await files.copyFile("~/c", "~/new dir/e", { overwrite: false });
+    await files.writeFile("~/new dir/f", "f", { overwrite: false });
+    expect(await files.realpath("~/new dir/..")).toBe("/home/user");
+    expect(await run("cat ~/c ~/new\\ dir/e ~/new\\ dir/f")).toBe("ccccf");
+    expect(await files.exists("/~")).toBe(false);
     await run("echo from command >out");
     expect(await files.readFile("out", { encoding: "utf8" })).toBe("from command\n");
     expect((await files.stat("rel")).path).toBe("/home/user/rel");
@@ -141,6 +148,17 @@ describeOnPlatform("the file system of a Mastra sandbox", ({ apiUrl, sandboxUrl,
     expect((await grep("function", { path: "grep/.hidden" })).map(({ path }) => path)).toEqual(["c.ts"]);
     await expect(grep("a|b")).rejects.toMatchObject({ code: "EUNSUPPORTED_PATTERN" });
     await expect(grep("function", { path: "no" })).rejects.toMatchObject({ code: "EUNSUPPORTED_PATTERN" });
+  });
+
+  it("is not misled by what the profile of a template prints", async () => {
+    await using given = await Sandbox.create({ apiUrl, sandboxUrl, apiKey });
+    await given.files.write(".bash_profile", "echo welcome; echo beware >&2");
+    const chatty = new AgentSandbox({ sandbox: given });
+    const its = new AgentSandboxFilesystem({ sandbox: chatty });
+    await its.writeFile("a.txt", "some text");
+    expect(chatty.workingDirectory).toBe("/home/user");
+    expect(await its.realpath("a.txt")).toBe("/home/user/a.txt");
+    expect(await its.grep({ pattern: "text", path: ".", caseSensitive: true, includeHidden: false })).toMatchObject([{ path: "a.txt" }]);
   });
 
   it("moves large content through without change", async () => {
