@@ -24,11 +24,11 @@ import {
   WorkspaceReadOnlyError,
   type WriteOptions,
 } from "@mastra/core/workspace";
-import { SandboxError } from "../../errors/sandbox-error.js";
 import type { Files } from "../../sandbox/files.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import { mediaTypeOfName } from "../../shared/media-type.js";
 import type { AgentSandbox } from "./agent-sandbox.js";
+import { findEntry, hasExtension, parentOf, toWalkEntry, typeOf } from "./file-entries.js";
 import { type FILE_SCRIPTS, runFileScript } from "./file-scripts.js";
 import { type FileCall, requireDone, toFilesystemError } from "./filesystem-errors.js";
 import { grepFiles } from "./grep-files.js";
@@ -45,8 +45,6 @@ export interface AgentSandboxFilesystemOptions extends MastraFilesystemOptions {
   /** What agents are told about the files, or how the usual words are changed. */
   readonly instructions?: InstructionsOption | undefined;
 }
-
-type Entry = Awaited<ReturnType<Files["getInfo"]>>;
 
 /** Levels below the directory that a recursive `readdir` gives, as the local file system of Mastra does. */
 const DEFAULT_MAX_DEPTH = 100;
@@ -90,11 +88,16 @@ export class AgentSandboxFilesystem extends MastraFilesystem {
       const { files } = sandbox;
       if (options.recursive === false) await this.#requireParent(files, at, path);
       if (options.expectedMtime !== undefined) await this.#requireUnchanged(files, at, path, options.expectedMtime);
-      if (options.overwrite === false) {
-        if (options.recursive !== false) await files.makeDir(parentOf(at(path)));
-        await this.#script(sandbox, "createNew", { operation: "writeFile", path }, at(path));
+      if (options.overwrite !== false) {
+        await files.write(at(path), content);
+        return;
       }
-      await files.write(at(path), content);
+      if (options.recursive !== false) await files.makeDir(parentOf(at(path)));
+      await this.#script(sandbox, "createNew", { operation: "writeFile", path }, at(path));
+      await files.write(at(path), content).catch(async (error: unknown) => {
+        await files.remove(at(path)).catch(() => {});
+        throw error;
+      });
     });
   }
 
@@ -278,41 +281,4 @@ export class AgentSandboxFilesystem extends MastraFilesystem {
     const actual = (await findEntry(files, at(path)))?.modifiedTime;
     if (actual !== undefined && actual.getTime() !== expected.getTime()) throw new StaleFileError(path, expected, actual);
   }
-}
-
-async function findEntry(files: Files, path: string): Promise<Entry | undefined> {
-  try {
-    return await files.getInfo(path);
-  } catch (error) {
-    if (SandboxError.isInstance(error) && error.reason === "file_not_found") return undefined;
-    throw error;
-  }
-}
-
-/** `undefined` for nothing, which a symbolic link that leads nowhere is too. */
-function typeOf(entry: Entry | undefined): "file" | "directory" | undefined {
-  if (entry === undefined) return undefined;
-  if (entry.type === "dir") return "directory";
-  return entry.type === undefined && entry.symlinkTarget !== undefined ? undefined : "file";
-}
-
-function toWalkEntry(entry: Entry, prefix: string): WalkEntry {
-  const type = typeOf(entry) ?? "file";
-  const { symlinkTarget } = entry;
-  return {
-    name: entry.name,
-    path: entry.path.startsWith(prefix) ? entry.path.slice(prefix.length) : entry.name,
-    type,
-    ...(type === "file" && symlinkTarget === undefined && { size: entry.size }),
-    ...(symlinkTarget !== undefined && { isSymlink: true, symlinkTarget }),
-  };
-}
-
-function hasExtension(name: string, extensions: readonly string[]): boolean {
-  return extensions.some((extension) => name.endsWith(extension.startsWith(".") ? extension : `.${extension}`));
-}
-
-function parentOf(path: string): string {
-  const parent = path.replace(/\/+$/, "").replace(/(^|\/+)[^/]+$/, "");
-  return parent !== "" ? parent : path.startsWith("/") ? "/" : ".";
 }

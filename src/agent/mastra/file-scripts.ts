@@ -1,5 +1,6 @@
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import { quoteShellWord } from "../../shared/shell-quote.js";
+import { boundText } from "../bounded-text.js";
 
 /** What a script found where it could not do its work: the names of errno(3). */
 export type FileProblem = "ENOENT" | "EEXIST" | "EISDIR" | "ENOTDIR" | "ENOTEMPTY";
@@ -13,6 +14,8 @@ const PROBLEMS: ReadonlyMap<number, FileProblem> = new Map([
   [39, "ENOTEMPTY"],
 ]);
 
+/** Characters of what a program printed that stand in an error. */
+const MAX_MESSAGE_LENGTH = 1_000;
 const SOURCE_EXISTS = `if ! [ -e "$1" ]; then exit 2; fi`;
 
 /** What has no call of its own in the files of a sandbox. `$1` and `$2` are absolute paths. */
@@ -22,16 +25,16 @@ export const FILE_SCRIPTS = {
   /** Add the file $1 to the end of $2, and remove it. */
   append: `trap 'rm -f -- "$1"' EXIT
     if [ -d "$2" ]; then exit 21; fi
-    mkdir -p -- "$(dirname -- "$2")" && cat -- "$1" >>"$2"`,
+    mkdir -p -- "\${2%/*}/" && cat -- "$1" >>"$2"`,
   /** Copy a file over another one. */
   copyFile: `${SOURCE_EXISTS}
     if [ -d "$1" ] || [ -d "$2" ]; then exit 21; fi
     if [ "$1" -ef "$2" ]; then exit 0; fi
-    mkdir -p -- "$(dirname -- "$2")" && cp -- "$1" "$2"`,
+    mkdir -p -- "\${2%/*}/" && cp -- "$1" "$2"`,
   /** Copy a file to where nothing is. */
   copyFileToNew: `${SOURCE_EXISTS}
     if [ -d "$1" ]; then exit 21; fi
-    mkdir -p -- "$(dirname -- "$2")" || exit
+    mkdir -p -- "\${2%/*}/" || exit
     ${makeNew("$2")}
     cp -- "$1" "$2" && if [ -x "$1" ]; then chmod +x -- "$2"; fi`,
   /** Copy what is below a directory into another one, over what is there. */
@@ -41,12 +44,15 @@ export const FILE_SCRIPTS = {
   /** Copy what is below a directory into another one, and leave what is there as it is. */
   copyTreeToNew: `${SOURCE_EXISTS}
     if [ -e "$2" ] && ! [ -d "$2" ]; then exit 20; fi
-    mkdir -p -- "$2" && cd -- "$1" && find . -type d -exec sh -c 'mkdir -p -- "$1/$2"' _ "$2" {} ';' &&
-      find . ! -type d -exec sh -c '[ -e "$1/$2" ] || [ -L "$1/$2" ] || cp -P -- "$2" "$1/$2"' _ "$2" {} ';'`,
+    mkdir -p -- "$2" && cd -- "$1" &&
+      find . -type d -exec sh -c 'to=$1; shift; for at; do mkdir -p -- "$to/$at" || exit; done' _ "$2" {} + &&
+      find . ! -type d -exec sh -c 'to=$1; shift; for at; do
+        if ! [ -e "$to/$at" ] && ! [ -L "$to/$at" ]; then cp -P -- "$at" "$to/$at" || exit; fi
+      done' _ "$2" {} +`,
   /** Move to where nothing is. */
   moveToNew: `if ! [ -e "$1" ] && ! [ -L "$1" ]; then exit 2; fi
     if [ -e "$2" ] || [ -L "$2" ]; then exit 17; fi
-    mkdir -p -- "$(dirname -- "$2")" || exit
+    mkdir -p -- "\${2%/*}/" || exit
     mv -nT -- "$1" "$2"; result=$?
     if [ -e "$1" ] || [ -L "$1" ]; then if [ -e "$2" ] || [ -L "$2" ]; then exit 17; fi; exit "$result"; fi`,
   /** Remove a directory that holds nothing. */
@@ -62,11 +68,12 @@ export type ScriptEnd = { readonly stdout: string } | { readonly problem: FilePr
 /** Run one of {@link FILE_SCRIPTS} as the user of the sandbox. */
 export async function runFileScript(sandbox: Sandbox, script: keyof typeof FILE_SCRIPTS, ...paths: readonly string[]): Promise<ScriptEnd> {
   // Words of programs in English, whatever the template says.
-  const line = `export LC_ALL=C; set -- ${paths.map(quoteShellWord).join(" ")}\n${FILE_SCRIPTS[script]}`;
+  const words = paths.map((path) => quoteShellWord(path.replace(/(?<=[^/])\/+$/, "")));
+  const line = `export LC_ALL=C; set -- ${words.join(" ")}\n${FILE_SCRIPTS[script]}`;
   const { exitCode, stdout, stderr } = await sandbox.commands.run(line, { cwd: "/", timeoutMs: 0, reject: false });
   if (exitCode === 0) return { stdout };
   const problem = PROBLEMS.get(exitCode);
-  return problem === undefined ? { message: stderr.trim() || `exit code ${exitCode}` } : { problem };
+  return problem === undefined ? { message: boundText(stderr.trim(), MAX_MESSAGE_LENGTH) || `exit code ${exitCode}` } : { problem };
 }
 
 /** The shell makes the file only where nothing is; where it fails for another reason, the second attempt prints it. */

@@ -206,10 +206,30 @@ describeOnPlatform("a file system of a Mastra workspace", ({ apiUrl, sandboxUrl,
     });
 
     it("takes names that are hard for shells", async () => {
-      for (const name of ["-rf", "a b", "it's", 'q"q', "$HOME", "`id`", "new\nline", "*", "back\\slash", "~tilde", "#x", "ünï ✓ 🎉", " "]) {
+      for (const name of [
+        "-rf",
+        "a b",
+        "it's",
+        'q"q',
+        "$HOME",
+        "`id`",
+        "new\nline",
+        "end\n",
+        "*",
+        "back\\slash",
+        "~tilde",
+        "#x",
+        "ünï ✓ 🎉",
+        " ",
+      ]) {
         const at = `${dir}/${name}`;
         await files.writeFile(at, name);
         await files.appendFile(at, "+");
+        await files.appendFile(`${dir}/${name}.d/below`, "deep");
+        expect(await text(`${dir}/${name}.d/below`)).toBe("deep");
+        await files.rmdir(`${dir}/${name}.d`, { recursive: true });
+        await files.copyFile(at, `${dir}/at${name}/${name}`, { overwrite: false });
+        await files.rmdir(`${dir}/at${name}`, { recursive: true });
         await files.copyFile(at, `${at}.copy`);
         await files.moveFile(`${at}.copy`, `${at}.moved`, { overwrite: false });
         expect(await text(`${at}.moved`)).toBe(`${name}+`);

@@ -72,6 +72,9 @@ describeOnPlatform("the file system of a Mastra sandbox", ({ apiUrl, sandboxUrl,
   it("tells what the sandbox does not permit, and what is of the wrong kind", async () => {
     await expect(files.appendFile("/etc/passwd", "x")).rejects.toMatchObject({ name: "PermissionError", code: "EACCES" });
     await expect(files.copyFile("first", "/etc/copy")).rejects.toMatchObject({ name: "PermissionError", code: "EACCES" });
+    await run("mkdir -p secret && echo x >secret/f && chmod 000 secret/f");
+    const copying = files.copyFile("secret", "secret2", { recursive: true, overwrite: false });
+    await expect(copying).rejects.toMatchObject({ name: "PermissionError" });
     await files.writeFile("kind/f", "x");
     await files.mkdir("kind/d");
     await expect(files.writeFile("kind/d", "x")).rejects.toMatchObject({ name: "IsDirectoryError" });
