@@ -1,7 +1,6 @@
 import { FailedPreconditionError, NotFoundError } from "../errors/error-classes.js";
-import { SandboxError } from "../errors/sandbox-error.js";
 import { Sandbox, type SandboxCreateOptions } from "../sandbox/sandbox.js";
-import { DEFAULT_LIFE_MS, SandboxLife } from "./sandbox-life.js";
+import { DEFAULT_LIFE_MS, hasEnded, SandboxLife } from "./sandbox-life.js";
 
 /** Which sandboxes the tools of one conversation use. */
 export interface SandboxSessionOptions {
@@ -13,11 +12,6 @@ export interface SandboxSessionOptions {
   readonly maxSandboxes?: number | undefined;
 }
 
-interface Member {
-  readonly sandbox: Sandbox;
-  readonly life: SandboxLife;
-}
-
 const DEFAULT_MAX_SANDBOXES = 5;
 
 /**
@@ -26,7 +20,7 @@ const DEFAULT_MAX_SANDBOXES = 5;
  */
 export class SandboxSession implements AsyncDisposable {
   readonly #options: SandboxSessionOptions;
-  readonly #members = new Map<string, Member>();
+  readonly #members = new Map<string, SandboxLife>();
   readonly #lifeMs: number;
   #default: Promise<Sandbox> | undefined;
   /** Those that are being made, which count too. */
@@ -60,12 +54,10 @@ export class SandboxSession implements AsyncDisposable {
     if (this.#isClosed) throw new FailedPreconditionError("the session has ended");
     const sandbox = sandboxId === undefined ? await (this.#default ?? this.create()) : this.#find(sandboxId);
     try {
-      await this.#members.get(sandbox.sandboxId)?.life.prolong(callMs);
+      await this.#members.get(sandbox.sandboxId)?.prolong(callMs);
       return await action(sandbox);
     } catch (error) {
-      if (SandboxError.isInstance(error) && (error.reason === "sandbox_not_found" || error.reason === "sandbox_gone")) {
-        await this.#forget(sandbox);
-      }
+      if (hasEnded(error)) await this.#forget(sandbox);
       throw error;
     }
   }
@@ -124,7 +116,7 @@ export class SandboxSession implements AsyncDisposable {
       envs: { ...create?.envs, ...more.envs },
       timeoutMs: this.#lifeMs,
     });
-    this.#members.set(sandbox.sandboxId, { sandbox, life: new SandboxLife(sandbox, this.#lifeMs, startedAt) });
+    this.#members.set(sandbox.sandboxId, new SandboxLife(sandbox, this.#lifeMs, startedAt + this.#lifeMs));
     return sandbox;
   }
 

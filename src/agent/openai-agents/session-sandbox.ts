@@ -1,7 +1,6 @@
 import { SandboxLifecycleError } from "@openai/agents-core/sandbox";
-import { SandboxError } from "../../errors/sandbox-error.js";
 import { Sandbox } from "../../sandbox/sandbox.js";
-import { SandboxLife } from "../sandbox-life.js";
+import { hasEnded, SandboxLife } from "../sandbox-life.js";
 import { type AgentSandboxClientOptions, lifeMsOf, toCreateOptions } from "./client-options.js";
 import { createFromSnapshot, restoreSnapshot } from "./session-snapshots.js";
 import type { AgentSandboxSessionState } from "./session-state.js";
@@ -22,7 +21,7 @@ export class SessionSandbox {
     this.#state = state;
     this.#options = options;
     this.#sandbox = sandbox;
-    this.#life = new SandboxLife(sandbox, lifeMsOf(options), startedAt);
+    this.#life = new SandboxLife(sandbox, lifeMsOf(options), startedAt + lifeMsOf(options));
   }
 
   /** The sandbox of a state, woken where it was paused; where it has ended, a new one from the snapshot of the state. */
@@ -73,7 +72,7 @@ export class SessionSandbox {
     try {
       await (how === "pause" ? this.#sandbox.pause() : this.#sandbox.kill());
     } catch (error) {
-      if (!isGone(error)) throw error;
+      if (!hasEnded(error)) throw error;
     }
   }
 
@@ -88,7 +87,7 @@ export class SessionSandbox {
     try {
       this.#adopt(await Sandbox.connect(sandboxId, toCreateOptions(this.#options)), startedAt);
     } catch (error) {
-      if (!isGone(error)) throw error;
+      if (!hasEnded(error)) throw error;
       throw new SandboxLifecycleError(
         `sandbox ${sandboxId} of the session has ended, and what was written since the last snapshot is gone: resume the session, or create one`,
         { sandboxId },
@@ -101,7 +100,7 @@ export class SessionSandbox {
     if (sandbox.sandboxId !== this.#state.sandboxId) delete this.#state.exposedPorts;
     this.#state.sandboxId = sandbox.sandboxId;
     this.#sandbox = sandbox;
-    this.#life = new SandboxLife(sandbox, lifeMsOf(this.#options), startedAt);
+    this.#life = new SandboxLife(sandbox, lifeMsOf(this.#options), startedAt + lifeMsOf(this.#options));
   }
 }
 
@@ -109,14 +108,10 @@ async function connectOrRestore(state: AgentSandboxSessionState, options: AgentS
   try {
     return await Sandbox.connect(state.sandboxId, toCreateOptions(options));
   } catch (error) {
-    if (!isGone(error)) throw error;
+    if (!hasEnded(error)) throw error;
   }
   const sandbox = await restoreSnapshot(state, options, state.snapshotSpec ?? options.snapshot);
   delete state.exposedPorts;
   state.sandboxId = sandbox.sandboxId;
   return sandbox;
-}
-
-function isGone(error: unknown): boolean {
-  return SandboxError.isInstance(error) && (error.reason === "sandbox_not_found" || error.reason === "sandbox_gone");
 }

@@ -1,5 +1,6 @@
 import { quoteShellWord } from "../../shared/shell-quote.js";
 import { boundLines, boundText } from "../bounded-text.js";
+import { toCommandLine } from "../command-line.js";
 import { CODE_LANGUAGES, type CodeLanguage, runCode } from "../run-code.js";
 import { runToEnd, toRunResult } from "../run-to-end.js";
 import { defineTool, type Tool } from "../tool.js";
@@ -61,9 +62,11 @@ export function commandTools({ session, maxTextLength: maxOutputBytes }: ToolCon
         session.use(sandbox_id, QUICK_MS, async (sandbox) => {
           const processes = await sandbox.commands.list({ signal });
           if (processes.length === 0) return "No command runs.";
-          const lines = processes.map(({ pid, cmd, args, cwd }) => {
-            const line = args[0] === "-l" && args[1] === "-c" ? (args[2] ?? "") : [cmd, ...args].join(" ");
-            const shown = line.replace(/^exec >\S+ 2>&1\n/, "").replaceAll("\n", " ⏎ ");
+          const lines = processes.map((process) => {
+            const { pid, cwd } = process;
+            const shown = toCommandLine(process)
+              .replace(/^exec >\S+ 2>&1\n/, "")
+              .replaceAll("\n", " ⏎ ");
             return `${pid}\t${boundText(shown, 300)}${cwd === undefined ? "" : `\t(in ${cwd})`}`;
           });
           return boundLines(["pid\tcommand", ...lines], MAX_PROCESSES, "processes");

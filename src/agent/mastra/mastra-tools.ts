@@ -1,0 +1,59 @@
+import { createTool } from "@mastra/core/tools";
+import type { SandboxSession } from "../sandbox-session.js";
+import { createTools, type ToolsetOptions } from "../sandbox-toolset.js";
+import type { InputSchema, Tool, ToolContent, ToolResult } from "../tool.js";
+
+/** A tool of a sandbox as Mastra's agents take it. */
+export type MastraTool = ReturnType<typeof toMastraTool>;
+
+/**
+ * The tools of {@link createTools} for the `tools` of a Mastra agent. What a model does wrong is an answer that says what may stand there;
+ * only an abort rejects, with its reason.
+ */
+export function createMastraTools(session: SandboxSession, options?: ToolsetOptions): Record<string, MastraTool> {
+  return Object.fromEntries(createTools(session, options).map((tool) => [tool.name, toMastraTool(tool)]));
+}
+
+function toMastraTool(tool: Tool) {
+  return createTool({
+    id: tool.name,
+    description: tool.description,
+    inputSchema: toSchema(tool.inputSchema),
+    execute: (input, context): Promise<ToolResult> => {
+      const { abortSignal, writer } = context;
+      const onProgress = (message: string) =>
+        // Nobody may listen any more.
+        void writer?.custom({ type: "data-sandbox-progress", data: { tool: tool.name, message }, transient: true }).catch(() => {});
+      return tool.execute(input, { signal: abortSignal, onProgress });
+    },
+    toModelOutput: (output) => (isResult(output) ? toModelOutput(output) : undefined),
+  });
+}
+
+/** The tool checks its input itself, with words for the model. */
+function toSchema(schema: InputSchema) {
+  const toJsonSchema = (): Record<string, unknown> => ({ ...schema });
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "agent-sandbox",
+      validate: (value: unknown) => ({ value }),
+      jsonSchema: { input: toJsonSchema, output: toJsonSchema },
+    },
+  } as const;
+}
+
+/** Mastra puts something else in its place where the call goes on in the background. */
+function isResult(output: unknown): output is ToolResult {
+  return typeof output === "object" && output !== null && "content" in output && Array.isArray(output.content) && "isError" in output;
+}
+
+/** What the model gets: text, and images as media. */
+function toModelOutput({ content, isError }: ToolResult): unknown {
+  if (isError) return { type: "error-text", value: content.map((part) => (part.type === "text" ? part.text : "")).join("\n") };
+  return { type: "content", value: content.map(toPart) };
+}
+
+function toPart(part: ToolContent): unknown {
+  return part.type === "text" ? part : { type: "media", data: part.data, mediaType: part.mimeType };
+}
