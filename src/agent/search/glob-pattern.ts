@@ -1,6 +1,8 @@
 import { InvalidArgumentError } from "../../errors/error-classes.js";
 
 const MAX_ALTERNATIVES = 100;
+/** No path of the kernel is longer. */
+const MAX_PATTERN_LENGTH = 4_096;
 
 /** A pattern of a path relative to the directory in which is searched. */
 export interface GlobPattern {
@@ -17,9 +19,10 @@ export interface GlobPattern {
  *
  * Matching takes time that grows with the product of both lengths at most, so neither a pattern nor a name can stop the program.
  *
- * @throws {@link InvalidArgumentError} the braces stand for too many patterns.
+ * @throws {@link InvalidArgumentError} it is too long, or its braces stand for too many patterns.
  */
 export function parseGlob(pattern: string): GlobPattern {
+  if (pattern.length > MAX_PATTERN_LENGTH) throw new InvalidArgumentError(`the pattern has more than ${MAX_PATTERN_LENGTH} characters`);
   const alternatives = expandBraces(pattern).map(toSegments);
   const depths = alternatives.map((segments) => (segments.includes(ANY_DIRECTORIES) ? undefined : segments.length));
   return {
@@ -41,7 +44,7 @@ interface Segment {
 
 const ANY_DIRECTORIES: Segment = { source: "**", tokens: [] };
 
-/** The innermost braces first would do as well; this way each text is read once. */
+/** The patterns for which one with braces stands. */
 function expandBraces(pattern: string): string[] {
   const found = findBraces(pattern);
   if (found === undefined) return [pattern];

@@ -5,7 +5,10 @@ import { expect, it } from "vitest";
 import { installPacked } from "../../bundle/support/installed.js";
 import { compile, ROOT } from "../../support/compile.js";
 
-it("the programs of docs/langchain.md compile against the package and the frameworks", async () => {
+// Checking the declarations of the frameworks takes most of a minute on a busy machine.
+const TIMEOUT_MS = 600_000;
+
+it("the programs of docs/langchain.md compile against the package and the frameworks", { timeout: TIMEOUT_MS }, async () => {
   await using project = await installPacked("flat", ["deepagents", "langchain", "@langchain"]);
   const text = await readFile(path.join(ROOT, "docs/langchain.md"), "utf8");
   const programs = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, program = ""]) => program);
