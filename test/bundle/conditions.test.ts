@@ -22,6 +22,7 @@ const WORKER_GLOBALS = {
     clearTimeout,
     setInterval,
     clearInterval,
+    performance,
     queueMicrotask,
     btoa,
     atob,
