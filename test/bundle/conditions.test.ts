@@ -29,6 +29,7 @@ const WORKER_GLOBALS = {
     clearTimeout,
     setInterval,
     clearInterval,
+    performance,
     queueMicrotask,
     btoa,
     atob,
