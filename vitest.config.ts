@@ -10,6 +10,8 @@ export default defineConfig({
     hookTimeout: 300_000,
     pool: "forks",
     maxWorkers: 3,
+    // Programs of the documentation run beside each other, a few more than a small machine has processors.
+    maxConcurrency: 3,
     // The first depends on the second, whose condition `source`, which means ours here, leads Node to TypeScript.
     server: { deps: { inline: [/@modelcontextprotocol\/sdk\/dist\/esm\/client\/streamableHttp/, /eventsource-parser/] } },
     globalSetup: ["test/support/global-setup.ts"],
