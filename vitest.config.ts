@@ -21,6 +21,8 @@ export default defineConfig({
     hookTimeout: 300_000,
     pool: "forks",
     maxWorkers: 3,
+    // Programs of the documentation run beside each other, a few more than a small machine has processors.
+    maxConcurrency: 3,
     // Nobody is told that tests ran.
     env: { MASTRA_TELEMETRY_DISABLED: "1" },
     // They depend on packages whose condition `source`, which means ours here, leads Node to TypeScript.

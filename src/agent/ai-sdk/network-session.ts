@@ -1,6 +1,6 @@
 import type { Experimental_SandboxSession } from "ai";
-import { SandboxError } from "../../errors/sandbox-error.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
+import { hasEnded } from "../sandbox-life.js";
 import { EgressControl } from "./egress-control.js";
 import { findGuestPlace } from "./guest-place.js";
 import type { SandboxNetworkPolicy } from "./network-policy.js";
@@ -83,6 +83,6 @@ async function pauseIfThere(sandbox: Sandbox): Promise<void> {
   try {
     await sandbox.pause({ keepMemory: false });
   } catch (error) {
-    if (!SandboxError.isInstance(error) || (error.reason !== "sandbox_not_found" && error.reason !== "sandbox_gone")) throw error;
+    if (!hasEnded(error)) throw error;
   }
 }

@@ -4,6 +4,7 @@ import { SandboxError } from "../../errors/sandbox-error.js";
 import type { CommandBytes, CommandHandle } from "../../sandbox/command-handle.js";
 import type { CommandBytesStartOptions, Commands } from "../../sandbox/commands.js";
 import { untilAborted } from "../../shared/until-aborted.js";
+import { hasEnded } from "../sandbox-life.js";
 import { exitStatusOf } from "./exit-status.js";
 import { OutputPipe, type OutputPipeLimits } from "./output-pipe.js";
 
@@ -83,7 +84,7 @@ async function killIfThere(handle: CommandHandle<CommandBytes>): Promise<void> {
   try {
     await handle.kill();
   } catch (error) {
-    if (!SandboxError.isInstance(error) || (error.reason !== "sandbox_not_found" && error.reason !== "sandbox_gone")) throw error;
+    if (!hasEnded(error)) throw error;
   }
 }
 
