@@ -13,6 +13,7 @@ const PUBLIC_ENTRIES: Record<string, string> = {
   "agent/mcp/index": "src/agent/mcp/index.ts",
   "compat/e2b/index": "src/compat/e2b/index.ts",
   "fc/index": "src/sandbox/fc/index.ts",
+  "telemetry/index": "src/telemetry/index.ts",
   "testing/index": "src/testing/index.ts",
 };
 /** Beside them what its `imports` promise, and programs. */

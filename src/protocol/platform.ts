@@ -28,6 +28,7 @@ import { createTemplateClient, type TemplateClient } from "./template-client.js"
 import { createTerminalClient, TERMINAL_SERVICE, type TerminalClient } from "./terminal-client.js";
 import { createFileTransfer, type FileTransfer } from "./transfer.js";
 import { createVolumeClient, type VolumeClient } from "./volume-client.js";
+import { watchProcesses, watchTerminals } from "./watched-streams.js";
 
 /** Port of the daemon inside every sandbox. */
 export const DAEMON_PORT = 49_983;
@@ -99,8 +100,9 @@ export function openTemplateClient(config: Config, pool: ConnectionPool): Templa
 
 /** The client for the volumes of one control plane. */
 export function openVolumeClient(config: Config, pool: ConnectionPool): VolumeClient {
-  const { apiUrl, volumeUrl: contentUrl, requestTimeoutMs, retries } = config;
-  return createVolumeClient(openRest(config, pool), { http: pool.httpClient(config), apiUrl, contentUrl, requestTimeoutMs, retries });
+  const { apiUrl, volumeUrl: contentUrl, requestTimeoutMs, retries, telemetry } = config;
+  const content = { http: pool.httpClient(config), apiUrl, contentUrl, requestTimeoutMs, retries, telemetry };
+  return createVolumeClient(openRest(config, pool), content);
 }
 
 function openRest(config: Config, pool: ConnectionPool): RestClient {
@@ -112,6 +114,7 @@ function openRest(config: Config, pool: ConnectionPool): RestClient {
     requestTimeoutMs: config.requestTimeoutMs,
     retries: config.retries,
     logger: toSafeLogger(config.logger),
+    telemetry: config.telemetry,
   });
 }
 
@@ -145,14 +148,16 @@ export function openDaemon(config: Config, access: SandboxAccess, pool: Connecti
       ...(access.accessToken !== undefined && { "x-access-token": access.accessToken }),
     },
     sandboxId: access.sandboxId,
+    templateId: access.templateId,
     requestTimeoutMs: config.requestTimeoutMs,
     retries: config.retries,
     logger: toSafeLogger(config.logger),
+    telemetry: config.telemetry,
   };
   const http = new DaemonHttp(shared);
   const isBinary = config.encoding === "auto" ? access.isBinary : config.encoding === "binary";
   const rpc = createRpcClient({ ...shared, isBinary, probeHealth: () => http.probeHealth() });
-  const processes = openProcesses(rpc, access, config.retries);
+  const processes = openProcesses(rpc, access, config);
   const filesystem = createFilesystemClient(rpc);
   return {
     processes,
@@ -204,9 +209,10 @@ function openProcessArchives(...parts: [ProcessClient, FilesystemClient, string]
   };
 }
 
-function openProcesses(rpc: RpcClient, access: SandboxAccess, retries: number): ProcessClient {
+function openProcesses(rpc: RpcClient, access: SandboxAccess, { retries, telemetry }: Config): ProcessClient {
   const shared = createProcessClient(rpc, retries);
-  return access.services.includes(RESUMABLE_SERVICE) ? createResumableProcessClient(rpc, shared) : shared;
+  const client = access.services.includes(RESUMABLE_SERVICE) ? createResumableProcessClient(rpc, shared) : shared;
+  return telemetry === undefined ? client : watchProcesses(client, telemetry, access);
 }
 
 /** Terminals over WebSocket, where the daemon has them. A `fetch` of the user's is the only way out, so then there are none. */
@@ -217,13 +223,14 @@ function openTerminals(
 ): TerminalClient | undefined {
   if (config.fetch !== undefined || !access.services.includes(TERMINAL_SERVICE)) return undefined;
   const { protocol } = new URL(shared.baseUrl);
-  return createTerminalClient({
+  const client = createTerminalClient({
     ...shared,
     sockets: openWebSockets({ proxy: config.proxy }),
     hostUrl: `${protocol}//${toHost(DAEMON_PORT, access.sandboxId, access.domain ?? config.domain)}`,
     sandboxId: access.sandboxId,
     requestTimeoutMs: config.requestTimeoutMs,
   });
+  return config.telemetry === undefined ? client : watchTerminals(client, config.telemetry, access);
 }
 
 /** Where the daemon of a sandbox answers. */

@@ -2,12 +2,14 @@ import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageIn
 import { ConnectionError, ProtocolError, SandboxNotFoundError, TimeoutError } from "../errors/error-classes.js";
 import type { ErrorReason } from "../errors/reason.js";
 import { SandboxError } from "../errors/sandbox-error.js";
+import { logAnswer, logFailure } from "./call-log.js";
 import { Deadline } from "./deadline.js";
 import { COMPRESSED_FLAG, END_STREAM_FLAG, EnvelopeReader, encodeEnvelope } from "./envelope.js";
 import { type HttpClient, type HttpResponse, withWholeAnswers } from "./http.js";
 import { loadMessages, type Messages } from "./load-messages.js";
 import type { SafeLogger } from "./logger.js";
 import { NO_STATUSES, sendWithRetry } from "./retry.js";
+import type { CallSpan, Telemetry } from "./telemetry.js";
 import { type CallContext, errorFromConnect, errorFromResponse, optionsOf, toConnectCode, toSandboxGoneError } from "./wire-errors.js";
 
 /** How to reach one daemon. */
@@ -18,9 +20,11 @@ export interface RpcOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly isBinary: boolean;
   readonly sandboxId: string;
+  readonly templateId?: string | undefined;
   readonly requestTimeoutMs: number;
   readonly retries: number;
   readonly logger: SafeLogger;
+  readonly telemetry?: Telemetry | undefined;
   /** HTTP status of `GET /health`, or `undefined` when there is no answer. Told apart a dead sandbox from a broken network. */
   readonly probeHealth: () => Promise<number | undefined>;
 }
@@ -47,6 +51,8 @@ export interface RpcStreamOptions extends RpcCallOptions {
   readonly keepaliveMs?: number | undefined;
   /** It continues what runs already: then a sandbox that is gone ended meanwhile. @defaultValue false */
   readonly isInFlight?: boolean | undefined;
+  /** Of the call that the stream is a part of. */
+  readonly span?: CallSpan | undefined;
 }
 
 /** A stream whose first message has arrived. */
@@ -130,10 +136,10 @@ async function callUnary<I extends DescMessage, O extends DescMessage>(
       isIdempotent: options.isIdempotent,
     };
     // What an error means stands in its body: half of it would turn a missing file into a missing method.
-    const send = withWholeAnswers(client.http, () => true);
+    const send = withWholeAnswers(deadline.over(client.http), () => true);
     const response = await sendWithRetry(send, request, { retries: client.retries, statuses: NO_STATUSES }, deadline.endsAtMs);
-    client.logger.info("rpc", { method: method.name, status: response.status, sandboxId: client.sandboxId });
     if (response.status !== 200) throw await errorFromResponse(response, context, deadline.signal);
+    logAnswer(client.logger, context, response, deadline);
     return parse(client, method.output, await response.bytes(), context);
   } catch (error) {
     throw await explain(client, context, deadline, error);
@@ -156,7 +162,7 @@ async function openStream<I extends DescMessage, O extends DescMessage>(
     life[Symbol.dispose]();
   };
   try {
-    const response = await client.http({
+    const response = await deadline.over(client.http)({
       method: "POST",
       url: `${client.baseUrl}/${method.parent.typeName}/${method.name}`,
       headers: {
@@ -168,8 +174,8 @@ async function openStream<I extends DescMessage, O extends DescMessage>(
       body: encodeEnvelope(0, client.messages.serialize(method.input, input, client.isBinary)),
       signal: deadline.signal,
     });
-    client.logger.info("rpc stream", { method: method.name, status: response.status, sandboxId: client.sandboxId });
     if (response.status !== 200) throw await errorFromResponse(response, context, deadline.signal);
+    logAnswer(client.logger, context, response, deadline);
     const messages = readMessages(client, method.output, response, context, options.timeoutMs);
     const first = await messages.next();
     if (first.done)
@@ -184,8 +190,9 @@ async function openStream<I extends DescMessage, O extends DescMessage>(
       },
     };
   } catch (error) {
+    const failure = await explain(client, context, deadline, options.isInFlight ? error : toFirstMessageError(error, context));
     release();
-    throw await explain(client, context, deadline, options.isInFlight ? error : toFirstMessageError(error, context));
+    throw failure;
   }
 }
 
@@ -255,11 +262,16 @@ async function* untilReleased<T>(
 
 /** The error that the caller sees: the abort's own reason, or the failure with its cause found out. */
 async function explain(client: RpcOptions, context: CallContext, deadline: Deadline, error: unknown): Promise<unknown> {
+  const failure = deadline.failed(await findCause(client, context, deadline, error));
+  logFailure(client.logger, context, failure, deadline);
+  return failure;
+}
+
+async function findCause(client: RpcOptions, context: CallContext, deadline: Deadline, error: unknown): Promise<unknown> {
   if (deadline.signal.aborted) return deadline.signal.reason;
   if (!SandboxError.isInstance(error)) {
     return new ProtocolError(`${context.operation}: the answer cannot be understood`, { ...optionsOf(context), cause: error });
   }
-  client.logger.error("rpc failed", { operation: context.operation, reason: error.reason, sandboxId: client.sandboxId });
   if (error.reason !== "connection") return error;
   const status = await client.probeHealth();
   if (status === 502) return toSandboxGoneError(context, { cause: error, isInFlight: true });
@@ -280,12 +292,15 @@ function toContext(client: RpcOptions, options: RpcCallOptions): CallContext {
   return { operation: options.operation, sandboxId: client.sandboxId, notFound: options.notFound, peer: "daemon", isRpc: true };
 }
 
-function openDeadline(client: RpcOptions, options: RpcCallOptions): Deadline {
+function openDeadline(client: RpcOptions, options: RpcCallOptions & Pick<RpcStreamOptions, "span">): Deadline {
   return new Deadline({
     operation: options.operation,
     signal: options.signal,
     requestTimeoutMs: options.requestTimeoutMs ?? client.requestTimeoutMs,
     sandboxId: client.sandboxId,
+    templateId: client.templateId,
+    telemetry: client.telemetry,
+    span: options.span,
   });
 }
 
