@@ -28,7 +28,6 @@ import { createTemplateClient, type TemplateClient } from "./template-client.js"
 import { createTerminalClient, TERMINAL_SERVICE, type TerminalClient } from "./terminal-client.js";
 import { createFileTransfer, type FileTransfer } from "./transfer.js";
 import { createVolumeClient, type VolumeClient } from "./volume-client.js";
-import { watchProcesses, watchTerminals } from "./watched-streams.js";
 
 /** Port of the daemon inside every sandbox. */
 export const DAEMON_PORT = 49_983;
@@ -212,7 +211,7 @@ function openProcessArchives(...parts: [ProcessClient, FilesystemClient, string]
 function openProcesses(rpc: RpcClient, access: SandboxAccess, { retries, telemetry }: Config): ProcessClient {
   const shared = createProcessClient(rpc, retries);
   const client = access.services.includes(RESUMABLE_SERVICE) ? createResumableProcessClient(rpc, shared) : shared;
-  return telemetry === undefined ? client : watchProcesses(client, telemetry, access);
+  return telemetry?.watchStreams(client, access) ?? client;
 }
 
 /** Terminals over WebSocket, where the daemon has them. A `fetch` of the user's is the only way out, so then there are none. */
@@ -230,7 +229,7 @@ function openTerminals(
     sandboxId: access.sandboxId,
     requestTimeoutMs: config.requestTimeoutMs,
   });
-  return config.telemetry === undefined ? client : watchTerminals(client, config.telemetry, access);
+  return config.telemetry?.watchStreams(client, access) ?? client;
 }
 
 /** Where the daemon of a sandbox answers. */

@@ -1,8 +1,9 @@
 import { type MeterProvider, metrics, type TracerProvider, trace } from "@opentelemetry/api";
 import { VERSION } from "../shared/version.js";
-import type { FollowedStream, Telemetry } from "../transport/telemetry.js";
+import type { CallFacts, Telemetry } from "../transport/telemetry.js";
 import { createInstruments } from "./instruments.js";
 import { OperationSpan } from "./operation-span.js";
+import { watchStreams } from "./watched-streams.js";
 
 /** What is watched, and where it goes. */
 export interface TelemetryOptions {
@@ -31,42 +32,6 @@ export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
     recordsCommands,
     propagatesContext,
   };
-  return {
-    begin: (facts) => new OperationSpan(parts, facts),
-    follow: async (facts, open) => {
-      const span = new OperationSpan(parts, facts);
-      try {
-        const stream = await open(span);
-        return watch(stream, span);
-      } catch (error) {
-        span.fail(error);
-        span.end();
-        throw error;
-      }
-    },
-  };
-}
-
-/** The stream, whose end is that of the span. Leaving it is no failure. */
-function watch<S extends FollowedStream>(stream: S, span: OperationSpan): S {
-  let isLeft = false;
-  const read = async function* () {
-    try {
-      for await (const event of stream.events) {
-        if (event.type === "end") span.note(event);
-        yield event;
-      }
-    } catch (error) {
-      if (!isLeft) span.fail(error);
-      throw error;
-    } finally {
-      span.end();
-    }
-  };
-  const cancel = (reason: unknown) => {
-    isLeft = true;
-    stream.cancel(reason);
-  };
-  span.streamed();
-  return { ...stream, events: read(), cancel };
+  const begin = (facts: CallFacts) => new OperationSpan(parts, facts);
+  return { begin, watchStreams: (client, facts) => watchStreams(client, facts, begin) };
 }

@@ -25,11 +25,22 @@ export interface CallSpan {
   endWith(response: HttpResponse): HttpResponse;
 }
 
-/** Events that the call of {@link Telemetry.follow} brings. */
+/** A process that is followed. */
 export interface FollowedStream {
   readonly events: AsyncIterable<{ readonly type: string; readonly exitCode?: number }>;
   /** Leave it; the process goes on. */
   cancel(reason: unknown): void;
+}
+
+/** Follows processes: those that it starts, and others. */
+export interface StreamClient {
+  start(spec: { readonly cmd: string; readonly args: readonly string[] }, options: StreamOptions): Promise<FollowedStream>;
+  attach(pid: number, options: StreamOptions): Promise<FollowedStream>;
+}
+
+export interface StreamOptions {
+  readonly operation: string;
+  readonly span?: CallSpan | undefined;
 }
 
 /**
@@ -38,6 +49,6 @@ export interface FollowedStream {
  */
 export interface Telemetry {
   begin(facts: CallFacts): CallSpan;
-  /** A call whose stream may take several connections: it ends with the events. The stream has its members as its own properties. */
-  follow<S extends FollowedStream>(facts: CallFacts, open: (span: CallSpan) => Promise<S>): Promise<S>;
+  /** The same client; following a process is one call, over however many connections, and ends with the events. */
+  watchStreams<C extends StreamClient>(client: C, facts: Pick<CallFacts, "sandboxId" | "templateId">): C;
 }
