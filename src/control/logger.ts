@@ -47,7 +47,7 @@ export function messageOf(thrown: unknown): string {
 }
 
 function toJson(time: string, level: LogLevel, event: string, fields?: LogFields): string {
-  return escape(JSON.stringify({ time, level, event, ...fields }, cut));
+  return escapeControls(JSON.stringify({ time, level, event, ...fields }, cut));
 }
 
 function toText(time: string, level: LogLevel, event: string, fields: LogFields = {}): string {
@@ -57,13 +57,13 @@ function toText(time: string, level: LogLevel, event: string, fields: LogFields 
 
 function toWord(value: string | number | boolean | null): string {
   const text = String(value);
-  return PLAIN.test(text) && text.length <= MAX_VALUE_LENGTH ? text : escape(JSON.stringify(cut("", text)));
+  return PLAIN.test(text) && text.length <= MAX_VALUE_LENGTH ? text : escapeControls(JSON.stringify(cut("", text)));
 }
 
 function cut(_name: string, value: unknown): unknown {
   return typeof value === "string" && value.length > MAX_VALUE_LENGTH ? `${value.slice(0, MAX_VALUE_LENGTH)}…` : value;
 }
 
-function escape(json: string): string {
+function escapeControls(json: string): string {
   return json.replace(UNPRINTABLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -74,10 +74,11 @@ async function openAt(place: Place, settings: Partial<PlatformSettings>, givenDr
   const templateStore = createTemplateStore(paths.templatesDir);
   const log: string[] = [];
   let onLogLine: (line: string) => void = () => {};
-  const logger = createLogger((line) => {
+  const write = (line: string) => {
     log.push(line);
     onLogLine(line);
-  }, "debug");
+  };
+  const logger = createLogger(write, { level: "debug" });
   const defaults = {
     port: 0,
     host: "127.0.0.1",
