@@ -4,10 +4,22 @@ import type { HttpResponse } from "./http.js";
 import type { SafeLogger } from "./logger.js";
 import { type CallContext, requestIdOf } from "./wire-errors.js";
 
+/** What was answered. */
+interface Answered {
+  readonly response: HttpResponse;
+  /** Of HTTP, or of the service. */
+  readonly method: string;
+}
+
 /** Log that a request was answered well. */
-export function logAnswer(logger: SafeLogger, { operation, sandboxId }: CallContext, response: HttpResponse, deadline: Deadline): void {
+export function logAnswer(
+  logger: SafeLogger,
+  { operation, sandboxId }: CallContext,
+  { response, method }: Answered,
+  deadline: Deadline,
+): void {
   const durationMs = Date.now() - deadline.startedAtMs;
-  logger.info("request", { operation, sandboxId, status: response.status, durationMs, requestId: requestIdOf(response) });
+  logger.info("request", { operation, sandboxId, method, status: response.status, durationMs, requestId: requestIdOf(response) });
 }
 
 /** Log why a call failed. The message of the error stays out: it may repeat a path, a name or what a stranger said. */

@@ -92,7 +92,7 @@ export class DaemonHttp {
       );
       const isExpected = (response.status >= 200 && response.status < 300) || response.status === request.expectedStatus;
       if (!isExpected) throw await errorFromResponse(response, context, deadline.signal);
-      logAnswer(logger, context, response, deadline);
+      logAnswer(logger, context, { response, method: request.method }, deadline);
       return { response, deadline, explain: (error) => this.#explain(context, deadline, error) };
     } catch (error) {
       const failure = await this.#explain(context, deadline, error);

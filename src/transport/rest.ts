@@ -93,7 +93,7 @@ export function createRestClient<Paths extends object = ControlPaths>(rest: Rest
         if (answer.status !== 200) throw await errorFromResponse(answer, context, deadline.signal);
         // From here on only the caller ends the stream, so the deadline keeps listening to it.
         deadline.stopTimer();
-        logAnswer(rest.logger, context, answer, deadline);
+        logAnswer(rest.logger, context, { response: answer, method: "GET" }, deadline);
         return deadline.span?.endWith(answer) ?? answer;
       } catch (error) {
         logFailure(rest.logger, context, deadline.failed(error), deadline);
@@ -161,7 +161,7 @@ async function exchange(
     }
   }
   if (!isSuccess(answer.status)) throw await errorFromResponse(answer, context, deadline.signal);
-  logAnswer(rest.logger, context, answer, deadline);
+  logAnswer(rest.logger, context, { response: answer, method: request.method }, deadline);
   const bytes = await answer.bytes();
   const headers: [string, string][] = [];
   for (const name of PASSED_HEADERS) {

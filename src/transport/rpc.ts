@@ -139,7 +139,7 @@ async function callUnary<I extends DescMessage, O extends DescMessage>(
     const send = withWholeAnswers(deadline.over(client.http), () => true);
     const response = await sendWithRetry(send, request, { retries: client.retries, statuses: NO_STATUSES }, deadline.endsAtMs);
     if (response.status !== 200) throw await errorFromResponse(response, context, deadline.signal);
-    logAnswer(client.logger, context, response, deadline);
+    logAnswer(client.logger, context, { response, method: method.name }, deadline);
     return parse(client, method.output, await response.bytes(), context);
   } catch (error) {
     throw await explain(client, context, deadline, error);
@@ -175,7 +175,7 @@ async function openStream<I extends DescMessage, O extends DescMessage>(
       signal: deadline.signal,
     });
     if (response.status !== 200) throw await errorFromResponse(response, context, deadline.signal);
-    logAnswer(client.logger, context, response, deadline);
+    logAnswer(client.logger, context, { response, method: method.name }, deadline);
     const messages = readMessages(client, method.output, response, context, options.timeoutMs);
     const first = await messages.next();
     if (first.done)
