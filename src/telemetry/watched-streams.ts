@@ -36,7 +36,11 @@ function watch(stream: FollowedStream, span: OperationSpan): FollowedStream {
     hasBegun = true;
     try {
       for await (const event of stream.events) {
-        if (event.type === "end") span.note(event);
+        if (event.type === "end") {
+          // Whoever waits for the process goes on here, and may look at its spans.
+          span.note(event);
+          span.end();
+        }
         yield event;
       }
     } catch (error) {
