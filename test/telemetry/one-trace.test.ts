@@ -1,5 +1,6 @@
 import { context, propagation, trace } from "@opentelemetry/api";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
 import { Sandbox } from "../../src/index.js";
 import { describeOnPlatform } from "../support/platform.js";
 import { type StartedPlatform, startTestPlatform } from "../support/test-platform.js";
@@ -76,15 +77,19 @@ describeOnPlatform("the environment of processes, on a platform that exports not
     const { traceId, spanId } = recorded.span("pty.create").spanContext();
     expect(shown).toContain(`00-${traceId}-${spanId}-01||`);
 
-    const page = new WebSocket(await sandbox.pty.webSocketUrl({ cols: 200, rows: 24 }));
-    const typed = new Promise<string>((resolve) => {
+    // Names below localhost are this machine, but not for the resolver of every system.
+    const url = new URL(await sandbox.pty.webSocketUrl({ cols: 200, rows: 24 }));
+    const { host } = url;
+    url.hostname = "127.0.0.1";
+    const page = new WebSocket(url, { headers: { host } });
+    const typed = new Promise<string>((resolve, reject) => {
       let text = "";
-      page.onmessage = ({ data }) => {
-        if (typeof data === "string" && data.includes('"type":"ready"')) page.send(new TextEncoder().encode(`${PRINT}; exit\n`));
-        if (typeof data === "string" && data.includes('"type":"exit"')) resolve(text);
-        if (typeof data !== "string") text += new TextDecoder().decode(data as ArrayBuffer);
-      };
-      page.binaryType = "arraybuffer";
+      page.on("error", reject);
+      page.on("message", (data: Buffer, isBinary) => {
+        if (isBinary) text += data.toString();
+        else if (data.includes('"type":"ready"')) page.send(Buffer.from(`${PRINT}; exit\n`));
+        else if (data.includes('"type":"exit"')) resolve(text);
+      });
     });
     const parent = recorded.span("pty.webSocketUrl").spanContext();
     expect(await typed).toMatch(new RegExp(`00-${parent.traceId}-[0-9a-f]{16}-01\\|\\|`));

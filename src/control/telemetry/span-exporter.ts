@@ -24,6 +24,8 @@ export class SpanExporter {
   #droppedCount = 0;
   #loggedAtMs = Number.NEGATIVE_INFINITY;
   #isClosed = false;
+  /** Ends what is under way when the platform has no more time. */
+  readonly #end = new AbortController();
 
   constructor(settings: OtlpSettings, logger: Logger) {
     this.#settings = settings;
@@ -49,9 +51,10 @@ export class SpanExporter {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    const endsAtMs = Date.now() + LAST_EXPORT_MS;
+    const timer = setTimeout(() => this.#end.abort(), LAST_EXPORT_MS);
     await this.#sending;
-    while (this.#waiting.length > 0 && Date.now() < endsAtMs) await this.#send(endsAtMs - Date.now());
+    while (this.#waiting.length > 0 && !this.#end.signal.aborted) await this.#send();
+    clearTimeout(timer);
     this.#droppedCount += this.#waiting.length;
     this.#waiting = [];
   }
@@ -59,14 +62,14 @@ export class SpanExporter {
   #sendNext(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#sending ??= this.#send(this.#settings.timeoutMs).finally(() => {
+    this.#sending ??= this.#send().finally(() => {
       this.#sending = undefined;
       if (!this.#isClosed && this.#waiting.length > 0) this.#timer ??= setTimeout(() => this.#sendNext(), PERIOD_MS).unref();
     });
   }
 
   /** Never rejects. A batch that is not taken is dropped: it must not stand in the way of the next. */
-  async #send(timeoutMs: number): Promise<void> {
+  async #send(): Promise<void> {
     const batch = this.#waiting.splice(0, MAX_BATCH);
     const resource = {
       "service.name": this.#settings.serviceName,
@@ -75,7 +78,7 @@ export class SpanExporter {
       "process.pid": process.pid,
     };
     try {
-      await post(this.#settings, toOtlpBody(batch, resource, VERSION), timeoutMs);
+      await post(this.#settings, toOtlpBody(batch, resource, VERSION), this.#end.signal);
     } catch (error) {
       this.#droppedCount += batch.length;
       this.#complain(messageOf(error));
@@ -90,13 +93,13 @@ export class SpanExporter {
 }
 
 /** The error says what happened and not where: the URL and the headers may hold credentials. */
-function post({ tracesUrl, headers }: OtlpSettings, body: string, timeoutMs: number): Promise<void> {
+function post({ tracesUrl, headers, timeoutMs }: OtlpSettings, body: string, end: AbortSignal): Promise<void> {
   const request = tracesUrl.protocol === "https:" ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
     const sent = request(tracesUrl, {
       method: "POST",
       headers: { ...headers, "content-type": "application/json", "content-length": Buffer.byteLength(body) },
-      signal: AbortSignal.timeout(Math.max(timeoutMs, 1)),
+      signal: AbortSignal.any([end, AbortSignal.timeout(timeoutMs)]),
       // A kept connection would be one more thing to close.
       agent: false,
     });
