@@ -1,3 +1,5 @@
+import { SandboxError } from "../errors/sandbox-error.js";
+
 /** Facts of one event; never headers, environment or bodies. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
@@ -44,6 +46,15 @@ export function createLogger(write: (line: string) => void, options: LoggerOptio
 /** The text of anything thrown, for a log line or for the message of an error that wraps it. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/**
+ * Facts of a failure that its caller is told in full. That message may repeat a command, its output or a path, so the log has the reason; what is
+ * a fault of the platform itself has its message here and nowhere else.
+ */
+export function failureOf(thrown: unknown): LogFields {
+  const isTold = SandboxError.isInstance(thrown) && thrown.reason !== "internal";
+  return isTold ? { reason: thrown.reason } : { message: messageOf(thrown) };
 }
 
 function toJson(time: string, level: LogLevel, event: string, fields?: LogFields): string {

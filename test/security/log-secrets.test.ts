@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { Sandbox, Secret, Volume } from "../../src/index.js";
+import { Sandbox, Secret, Template, Volume, waitForFile } from "../../src/index.js";
 import { describeOnPlatform } from "../support/platform.js";
 import { type StartedPlatform, startTestPlatform } from "../support/test-platform.js";
 import { type Collector, openCollector } from "../telemetry/support/collector.js";
@@ -103,7 +103,18 @@ describeOnPlatform("logs and spans", () => {
     await guest(`/${hide(secret("guest-path"))}?key=${hide(secret("guest-query"))}`, sandbox.trafficAccessToken ?? "");
     await guest("/", hide(secret("traffic-token")));
 
-    // Volumes, code, a snapshot, and the death of the sandbox in the middle of a command.
+    // Builds that fail with what their commands say.
+    const words = ["step", "start"].map((name) => hide(secret(name)));
+    const failing = [
+      Template().fromTemplate("base").runCmd(`echo ${words[0]}; exit 1`),
+      Template().fromTemplate("base").setStartCmd(`echo ${words[1]}; exit 4`, waitForFile("/never")),
+    ];
+    for (const [index, template] of failing.entries()) {
+      await expect(Template.build(template, `log-${randomBytes(4).toString("hex")}`, options)).rejects.toThrow(words[index]);
+    }
+    await platform.log.untilLogged("template.build_failed", 2);
+
+    // Volumes, a pause, and the death of the sandbox in the middle of a command.
     const volume = await Volume.create(`log-${randomBytes(4).toString("hex")}`, options);
     await volume.writeFile(`/${hide(secret("volume-file"))}`, hide(secret("volume-content")));
     await Volume.destroy(volume.volumeId, options);
