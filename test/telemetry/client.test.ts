@@ -1,6 +1,7 @@
 import { SpanKind, SpanStatusCode } from "@opentelemetry/api";
 import { describe, expect, it } from "vitest";
 import { Sandbox } from "../../src/index.js";
+import { createTelemetry } from "../../src/telemetry/index.js";
 import { startTestDaemon } from "../daemon/support/process-daemon.js";
 import { openFaultProxy } from "../faults/support/fault-proxy.js";
 import { openDaemonSandbox, openParts } from "../sandbox/support/daemon-sandbox.js";
@@ -163,6 +164,26 @@ describe("spans of a daemon's calls", () => {
     expect(await recorded.points("agent_sandbox.client.active_streams")).toEqual(
       ["commands.start", "commands.run"].map((name) => ({ attributes: { "agent_sandbox.operation": name }, value: 0, count: 0 })),
     );
+  });
+
+  it("end with an abort, and with the death of the daemon", async () => {
+    const recorded = recordTelemetry();
+    const sandbox = await openDaemonSandbox({ telemetry: recorded.telemetry });
+    const abort = new AbortController();
+    const aborted = sandbox.commands.run("echo up; sleep 60", { signal: abort.signal, onStdout: () => abort.abort() });
+    await expect(aborted).rejects.toThrow("abort");
+    const dying = sandbox.files.watchDir("/tmp", () => {});
+    await dying;
+    await sandbox[Symbol.asyncDispose]();
+    await expect.poll(() => recorded.spans().map(({ name }) => name)).toContain("files.watchDir");
+    expect(recorded.span("commands.run").attributes["error.type"]).toBe("AbortError");
+    expect(recorded.span("files.watchDir").attributes["error.type"]).toBeDefined();
+    expect((await recorded.points("agent_sandbox.client.active_streams")).every(({ value }) => value === 0)).toBe(true);
+  });
+
+  it("are none where no SDK is registered, and calls work as ever", async () => {
+    await using sandbox = await openDaemonSandbox({ telemetry: createTelemetry() });
+    expect((await sandbox.commands.run('echo "<$TRACEPARENT$BAGGAGE>"')).stdout).toBe("<>\n");
   });
 
   it("count bytes both ways, and hold neither content nor paths nor what is run", async () => {

@@ -145,6 +145,44 @@ describe("a trace through a platform that exports its spans", () => {
     expect(collector.headers[0]).toMatchObject({ authorization: "Bearer collector-secret", "content-type": "application/json" });
   });
 
+  it("goes on in programs behind ports and in terminals with the span of the edge, and malformed parts end there", async (test) => {
+    if (!platform.context.isAvailable) return test.skip(platform.context.reason);
+    const { apiUrl, sandboxUrl, apiKey } = platform.context;
+    await using sandbox = await Sandbox.create({ apiUrl, sandboxUrl, apiKey });
+    const server = `require("http").createServer((q, s) => s.end(JSON.stringify(q.headers))).listen(8080, () => console.log("up"))`;
+    await new Promise<void>((up) => {
+      void sandbox.commands.start(`/opt/agent-sandbox/node -e '${server}'`, { timeoutMs: 0, onStdout: () => up() });
+    });
+    const response = await fetch(new URL("/", sandboxUrl), {
+      headers: {
+        "e2b-sandbox-id": sandbox.sandboxId,
+        "e2b-sandbox-port": "8080",
+        traceparent: "00-44444444444444444444444444444444-5555555555555555-01",
+        tracestate: "not valid",
+        baggage: "a = 1 ;p",
+      },
+    });
+    const seen = (await response.json()) as Record<string, string>;
+    const edge = await collector.until(({ parentSpanId }) => parentSpanId === "5".repeat(16));
+    expect(seen).toMatchObject({ traceparent: `00-${"4".repeat(32)}-${edge.spanId}-01`, baggage: "a=1;p" });
+    expect(seen).not.toHaveProperty("tracestate");
+    expect(edge.name).toBe("GET");
+    expect(attributesOf(edge)).toMatchObject({ "agent_sandbox.port": 8_080, "agent_sandbox.sandbox.id": sandbox.sandboxId });
+
+    let shown = "";
+    const terminal = await sandbox.pty.create({
+      cols: 200,
+      rows: 24,
+      onData: (data) => {
+        shown += new TextDecoder().decode(data);
+      },
+    });
+    await terminal.sendInput(`${PRINT}; exit\n`);
+    await terminal.wait();
+    const upgrade = await collector.until(({ name }) => name === "GET /agentsandbox/pty");
+    expect(shown).toContain(`00-${upgrade.traceId}-${upgrade.spanId}-01||`);
+  });
+
   it("that is not sampled stays so, and a request without one begins its own", async (test) => {
     if (!platform.context.isAvailable) return test.skip(platform.context.reason);
     const { apiUrl } = platform.context;
