@@ -195,6 +195,8 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
     let port = settings.port;
     const handlers = createHandlers({
       sandboxes,
+      pool,
+      exporter,
       egress,
       secrets,
       builds,
