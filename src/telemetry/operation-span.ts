@@ -3,6 +3,7 @@ import { SandboxError } from "../errors/sandbox-error.js";
 import type { HttpClient, HttpResponse } from "../transport/http.js";
 import type { CallFacts, CallSpan } from "../transport/telemetry.js";
 import { toContextHeaders } from "./context-headers.js";
+import { errorType } from "./error-type.js";
 import type { Instruments } from "./instruments.js";
 import { RequestSpan } from "./request-span.js";
 
@@ -69,7 +70,7 @@ export class OperationSpan implements CallSpan {
   }
 
   fail(error: unknown): void {
-    this.#errorType = SandboxError.isInstance(error) ? error.reason : error instanceof Error ? error.name : "aborted";
+    this.#errorType = errorType(error);
     if (!SandboxError.isInstance(error)) return;
     if (error.statusCode !== undefined) this.#span.setAttribute("http.response.status_code", error.statusCode);
     if (error.requestId !== undefined) this.#span.setAttribute("agent_sandbox.request.id", error.requestId);

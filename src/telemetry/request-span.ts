@@ -1,8 +1,8 @@
 import { type Attributes, type Context, context, type Span, SpanKind, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
-import { SandboxError } from "../errors/sandbox-error.js";
 import { isBytes } from "../shared/is-bytes.js";
 import type { HttpBody, HttpClient, HttpRequest, HttpResponse } from "../transport/http.js";
 import { toContextHeaders } from "./context-headers.js";
+import { errorType } from "./error-type.js";
 
 export interface RequestSpanParts {
   readonly tracer: Tracer;
@@ -79,7 +79,7 @@ export class RequestSpan {
         yield chunk;
       }
     } catch (error) {
-      this.#fail(typeOf(error));
+      this.#fail(errorType(error));
       throw error;
     } finally {
       this.#parts.onBytes(sizeBytes, "receive");
@@ -108,7 +108,7 @@ export class RequestSpan {
   }
 
   #end(error: unknown): void {
-    this.#fail(typeOf(error));
+    this.#fail(errorType(error));
     this.end();
   }
 
@@ -136,8 +136,4 @@ function describe({ method, url, headers }: HttpRequest, resendCount: number): {
     name: `${service}/${name}`,
     attributes: { ...attributes, "rpc.system": "connect_rpc", "rpc.service": service, "rpc.method": name },
   };
-}
-
-function typeOf(error: unknown): string {
-  return SandboxError.isInstance(error) ? error.reason : error instanceof Error ? error.name : "aborted";
 }

@@ -19,7 +19,8 @@ describe("the numbers of the platform", () => {
     await control.create();
     expect(await numbers()).toMatchObject({ sandboxes: { running: 1, starting: 0 } });
 
-    for (const headers of [{}, { "x-api-key": "e2b_0000000000000000000000000000000000000000" }]) {
+    const strangers: Record<string, string>[] = [{}, { "x-api-key": "e2b_0000000000000000000000000000000000000000" }];
+    for (const headers of strangers) {
       expect((await fetch(new URL("/agentsandbox/metrics", control.url), { headers })).status).toBe(401);
     }
   });
