@@ -7,9 +7,14 @@ module.exports = {
     layer("l0-is-the-bottom", "^src/(errors|shared)/", "^src/(?!errors/|shared/)"),
     layer("l1-over-l0", "^src/transport/", "^src/(?!errors/|shared/|transport/)"),
     layer("l2-over-l1", "^src/protocol/", "^src/(?!errors/|shared/|transport/|protocol/)"),
-    layer("l3-over-l2", "^src/(sandbox|node)/", "^src/(?!errors/|shared/|transport/(config|logger)\\.ts$|protocol/|sandbox/|node/)"),
+    layer(
+      "l3-over-l2",
+      "^src/(sandbox|node)/",
+      "^src/(?!errors/|shared/|transport/(config|logger|telemetry)\\.ts$|protocol/|sandbox/|node/)",
+    ),
     layer("l4-over-l3", "^src/declarative/", "^src/(?!errors/|shared/|sandbox/|node/|declarative/)"),
     layer("l5-over-l4", "^src/agent/", "^src/(?!errors/|shared/|sandbox/|node/|declarative/|agent/)"),
+    layer("telemetry-over-l1", "^src/telemetry/", "^src/(?!errors/|shared/|transport/(telemetry|http)\\.ts$|telemetry/)"),
     layer("compat-uses-the-root-entry", "^src/compat/", "^src/(?!shared/|compat/|index\\.ts$)"),
     layer("daemon-is-a-server", "^src/daemon/", "^src/(?!errors/|shared/|daemon/)"),
     layer("command-server-over-daemon", "^src/server/", "^src/(?!errors/|shared/|daemon/|server/)"),
@@ -23,14 +28,14 @@ module.exports = {
     {
       name: "gen-stops-at-l2",
       severity: "error",
-      from: { path: "^src/(sandbox|node|cli|declarative|agent|compat|testing)/" },
+      from: { path: "^src/(sandbox|node|cli|declarative|agent|compat|telemetry|testing)/" },
       to: { path: "^gen/" },
     },
     {
       name: "root-entry-is-neutral",
       severity: "error",
       comment: "Node code is *-node.ts, src/node, the servers and the CLI",
-      from: { path: "^src/(errors|shared|transport|protocol|sandbox)/", pathNot: "-node\\.ts$" },
+      from: { path: "^src/(errors|shared|transport|protocol|sandbox|telemetry)/", pathNot: "-node\\.ts$" },
       to: { dependencyTypes: ["core"] },
     },
     {

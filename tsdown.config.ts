@@ -17,6 +17,7 @@ const PUBLIC_ENTRIES: Record<string, string> = {
   "agent/openai-agents/index": "src/agent/openai-agents/index.ts",
   "compat/e2b/index": "src/compat/e2b/index.ts",
   "fc/index": "src/sandbox/fc/index.ts",
+  "telemetry/index": "src/telemetry/index.ts",
   "testing/index": "src/testing/index.ts",
 };
 /** Beside them what its `imports` promise, and programs. */

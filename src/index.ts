@@ -152,3 +152,4 @@ export type { CommandSet } from "./shared/command-definition.js";
 export type { CustomCommandSpec } from "./shared/custom-commands.js";
 export type { ApiKeyProvider, ConnectionOptions, Encoding, PlatformKind, RequestOptions, ServiceKind } from "./transport/config.js";
 export type { LogFacts, Logger } from "./transport/logger.js";
+export type { Telemetry } from "./transport/telemetry.js";

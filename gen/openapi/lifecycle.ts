@@ -24,6 +24,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agentsandbox/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count what the platform has and does
+         * @description An addition of this platform. Numbers of this moment, and of this process since its start; those of single sandboxes are at `/sandboxes/metrics`.
+         */
+        get: operations["getPlatformMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sandboxes": {
         parameters: {
             query?: never;
@@ -987,6 +1007,32 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description Numbers of the platform itself. */
+        PlatformMetrics: {
+            /** @description Milliseconds since the process started. */
+            uptimeMs: number;
+            /** @description Resident memory of the process, that of sandboxes not included. */
+            memoryBytes: number;
+            /** @description Sandboxes that have processes. */
+            sandboxes: {
+                /** @description Those that answer requests. */
+                running: number;
+                /** @description Creations under way. */
+                starting: number;
+            };
+            /** @description The warm pool. */
+            pool: {
+                /** @description Sandboxes that can be handed out at once. */
+                ready: number;
+            };
+            /** @description The export of spans. */
+            telemetry: {
+                /** @description Whether an endpoint is named. */
+                isExporting: boolean;
+                /** @description Spans that were never delivered, because too many waited or the endpoint did not take them. */
+                droppedSpans: number;
+            };
+        };
         /**
          * @description `running`: processes run and requests are answered. `paused`: kept aside until it is resumed.
          * @enum {string}
@@ -1919,8 +1965,8 @@ export interface components {
         };
     };
     responses: {
-        /** @description The request breaks a rule of this document; the message names the field, its value and the rule. Nothing was changed. */
-        BadRequest: {
+        /** @description The key or token is missing or unknown. */
+        Unauthorized: {
             headers: {
                 [name: string]: unknown;
             };
@@ -1928,8 +1974,17 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The key or token is missing or unknown. */
-        Unauthorized: {
+        /** @description The platform failed; the message names the step. What had been started was undone. */
+        Internal: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request breaks a rule of this document; the message names the field, its value and the rule. Nothing was changed. */
+        BadRequest: {
             headers: {
                 [name: string]: unknown;
             };
@@ -1968,15 +2023,6 @@ export interface components {
         RateLimited: {
             headers: {
                 "Retry-After": components["headers"]["RetryAfter"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description The platform failed; the message names the step. What had been started was undone. */
-        Internal: {
-            headers: {
                 [name: string]: unknown;
             };
             content: {
@@ -2130,6 +2176,30 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+        };
+    };
+    getPlatformMetrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The numbers. */
+            200: {
+                headers: {
+                    /** @description Always `no-store`. */
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlatformMetrics"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            500: components["responses"]["Internal"];
         };
     };
     createSandbox: {

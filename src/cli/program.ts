@@ -63,6 +63,8 @@ export function buildProgram(context: ProgramContext): Command {
     .addOption(new Option("--runtime <name>", "OCI runtime of the sandboxes").choices(["crun", "runc", "runsc"]))
     .option("--disk-mb <MiB>", "what each sandbox may write to its own file system; 0 for no limit", parseWholeNumber)
     .option("--max-sandboxes <count>", "sandboxes that may exist at a time", parseWholeNumber)
+    .addOption(new Option("--log-level <level>", "the least that is logged").choices(["debug", "info", "warn", "error"]))
+    .addOption(new Option("--log-format <format>", "json: an object per line; text: for people").choices(["json", "text"]))
     .option("--json", "print the address as JSON once it listens")
     .action(async (options) => setExitCode(await (await import("./commands/serve.js")).runServeCommand(options)));
 

@@ -3,9 +3,10 @@ import { FailedPreconditionError, InvalidArgumentError } from "../errors/error-c
 import { createOciDriver } from "./drivers/oci/oci-driver.js";
 import { isRoot, ROOT_NEED } from "./drivers/oci/root-need.js";
 import { ALL_RUNTIME_NAMES } from "./drivers/oci/runtime-probe.js";
-import { createJsonLogger } from "./logger.js";
+import { createLogger, LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./logger.js";
 import { resolvePaths } from "./paths.js";
 import { openPlatform, type Platform } from "./platform.js";
+import { readOtlpSettings } from "./telemetry/otlp-settings.js";
 import { createTemplateResolver } from "./template-resolver.js";
 import { createTemplateStore } from "./templates/template-store.js";
 
@@ -27,6 +28,10 @@ export interface PlatformOptions {
   readonly runtime?: string | undefined;
   /** Milliseconds without a sandbox and without a request until the platform stops itself; 0 never. @defaultValue 900_000 */
   readonly idleTimeoutMs?: number | undefined;
+  /** The least that is logged; `debug` has a line for each request. @defaultValue `AGENT_SANDBOX_LOG_LEVEL`, else "info" */
+  readonly logLevel?: LogLevel | undefined;
+  /** @defaultValue `AGENT_SANDBOX_LOG_FORMAT`, else "json" */
+  readonly logFormat?: LogFormat | undefined;
   /** Stop on SIGTERM and SIGINT. @defaultValue true */
   readonly handleSignals?: boolean | undefined;
 }
@@ -41,14 +46,16 @@ const MIN_DISK_MB = 16;
 const MAX_DISK_MB = 1_048_576;
 
 /**
- * Start the local platform of this user in this process. The log goes to stderr, one JSON object per line.
+ * Start the local platform of this user in this process. The log goes to stderr, one line per event.
  *
  * @throws {@link AlreadyExistsError} one runs already; {@link FailedPreconditionError} the port is taken; {@link InvalidArgumentError} an
  * option is out of range.
  */
 export async function startPlatform(options: PlatformOptions = {}): Promise<Platform> {
   const paths = resolvePaths();
-  const logger = createJsonLogger((line) => process.stderr.write(line));
+  const level = oneOf("logLevel", options.logLevel ?? process.env.AGENT_SANDBOX_LOG_LEVEL, LOG_LEVELS);
+  const format = oneOf("logFormat", options.logFormat ?? process.env.AGENT_SANDBOX_LOG_FORMAT, LOG_FORMATS);
+  const logger = createLogger((line) => process.stderr.write(line), { level, format });
   const templateStore = createTemplateStore(paths.templatesDir);
   const diskMb = checkDiskMb(options.diskMb ?? fromEnvironment("DISK_MB") ?? 0);
   const runtime = checkRuntime(options.runtime ?? process.env.AGENT_SANDBOX_RUNTIME);
@@ -59,6 +66,7 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Plat
       templates: isRoot() ? createTemplateResolver(templateStore, diskMb) : { resolve: refuseWithoutRoot },
       templateStore,
       logger,
+      otlp: readOtlpSettings(process.env, (message) => logger.warn("telemetry.not_exported", { message })),
     },
     {
       port: inRange("port", options.port ?? 0, 65_535),
@@ -68,6 +76,7 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Plat
       maxSandboxes: inRange("maxSandboxes", options.maxSandboxes ?? fromEnvironment("MAX_SANDBOXES") ?? DEFAULT_MAX_SANDBOXES, 100_000),
       minFreeBytes: inRange("minFreeMb", fromEnvironment("MIN_FREE_MB") ?? DEFAULT_MIN_FREE_MB, MAX_DISK_MB) * 1024 * 1024,
       idleTimeoutMs: inRange("idleTimeoutMs", options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS, Number.MAX_SAFE_INTEGER),
+      logsRequests: level === "debug",
       checkAnswers: process.env.AGENT_SANDBOX_CHECK_ANSWERS === "1",
     },
   );
@@ -98,6 +107,13 @@ function checkRuntime(name: string | undefined): string | undefined {
   if (!name) return undefined;
   if (ALL_RUNTIME_NAMES.includes(name)) return name;
   throw new InvalidArgumentError(`runtime must be one of ${ALL_RUNTIME_NAMES.join(", ")}, got "${name}"`);
+}
+
+function oneOf<T extends string>(name: string, value: string | undefined, known: readonly T[]): T | undefined {
+  if (!value) return undefined;
+  const found = known.find((word) => word === value);
+  if (found === undefined) throw new InvalidArgumentError(`${name} must be one of ${known.join(", ")}, got "${value}"`);
+  return found;
 }
 
 function inRange(name: string, value: number, maximum: number): number {

@@ -1,7 +1,7 @@
 import { InternalError } from "../errors/error-classes.js";
 import { isDaemonAlive } from "./daemon-client.js";
 import type { Instance } from "./drivers/driver.js";
-import { messageOf } from "./logger.js";
+import { failureOf, messageOf } from "./logger.js";
 import type { MemoryState, SandboxRecord } from "./sandbox-record.js";
 import type { SandboxesParts, SandboxTable } from "./sandbox-table.js";
 
@@ -76,7 +76,7 @@ export class Pauses {
         return running;
       } catch (error) {
         this.#parts.store.setPaused(id, record.endAt, await this.#memoryAfterFailure(record, instance));
-        this.#parts.logger.warn("sandbox.resume_failed", { sandboxId: id, message: messageOf(error) });
+        this.#parts.logger.warn("sandbox.resume_failed", { sandboxId: id, ...failureOf(error) });
         throw error;
       }
     });

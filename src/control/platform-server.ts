@@ -10,12 +10,16 @@ import { type Logger, messageOf } from "./logger.js";
 import { errorAnswer, sendJson, sendJsonOnSocket } from "./rest/json-answer.js";
 import type { RestServer } from "./rest/rest-server.js";
 import type { Sandboxes } from "./sandboxes.js";
+import type { RequestWatch, WatchedRequest } from "./telemetry/request-watch.js";
 import type { VolumeContentServer } from "./volumes/volume-content-server.js";
 
 /** Longer than any client keeps an idle connection, so that the client closes first. */
 const KEEP_ALIVE_MS = 640_000;
 /** Whole head of a request; the longest file URL fits several times. */
 const MAX_HEADER_BYTES = 64 * 1024;
+/** Services and endpoints of the daemon; ids stand in none of them. */
+const DAEMON_PATH = /^\/[A-Za-z][A-Za-z0-9.]{0,63}(?:\/[A-Za-z]{1,32}){0,2}$/;
+const VOLUME_ROUTE = "/volumecontent/{volumeID}";
 
 export interface PlatformServerParts {
   readonly rest: RestServer;
@@ -25,6 +29,7 @@ export interface PlatformServerParts {
   /** Domain of the sandboxes' hosts, without a port. */
   readonly domain: string;
   readonly logger: Logger;
+  readonly watch: RequestWatch;
   /** Called for every request. */
   readonly onRequest: () => void;
 }
@@ -87,6 +92,7 @@ export class PlatformServer {
     this.#parts.onRequest();
     this.#answering.add(request.socket);
     response.on("close", () => this.#answering.delete(request.socket));
+    const watched = this.#parts.watch.begin(request, response);
     const route = this.#route(request);
     if (route.kind === "refused") {
       const { status, body } = refusal(route);
@@ -94,18 +100,25 @@ export class PlatformServer {
       return;
     }
     if (route.kind === "platform" && this.#parts.volumeContent.serves(request.url ?? "")) {
+      watched?.learn({ route: VOLUME_ROUTE });
       await this.#parts.volumeContent.handle(request, response);
       return;
     }
     const target = route.kind === "sandbox" ? route : await this.#signedTarget(request);
-    if (target === undefined) await this.#parts.rest.handle(request, response);
-    else await this.#parts.edge.handle(request, response, target);
+    if (target === undefined) {
+      await this.#parts.rest.handle(request, response, watched);
+      return;
+    }
+    learnTarget(watched, request, target);
+    await this.#parts.edge.handle(request, response, target);
   }
 
   async #onUpgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     socket.on("error", () => socket.destroy());
+    const watched = this.#parts.watch.beginUpgrade(request, socket);
     const route = this.#route(request);
     if (route.kind === "sandbox") {
+      learnTarget(watched, request, route);
       await this.#parts.edge.handleUpgrade(request, socket, head, route);
       return;
     }
@@ -163,6 +176,13 @@ function isSwitchWanted({ headers }: IncomingMessage): boolean {
   const hasBody = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
   const protocols = (headers.upgrade ?? "").split(",").map((name) => name.trim().toLowerCase());
   return !hasBody && protocols.some((name) => name !== "h2c");
+}
+
+/** Paths of the daemon are known; those of other ports are the guest's, and may hold anything. */
+function learnTarget(watched: WatchedRequest | undefined, request: IncomingMessage, { sandboxId, port }: EdgeTarget): void {
+  if (watched === undefined) return;
+  const path = port === DAEMON_PORT ? request.url?.split("?", 1)[0] : undefined;
+  watched.learn({ sandboxId, port, ...(path !== undefined && DAEMON_PATH.test(path) && { route: path }) });
 }
 
 function refusal(route: Extract<Route, { kind: "refused" }>) {

@@ -34,6 +34,9 @@ import { Secrets } from "./secrets/secrets.js";
 import { SnapshotStore } from "./snapshots/snapshot-store.js";
 import { Snapshots } from "./snapshots/snapshots.js";
 import { Store } from "./store.js";
+import type { OtlpSettings } from "./telemetry/otlp-settings.js";
+import { RequestWatch } from "./telemetry/request-watch.js";
+import { SpanExporter } from "./telemetry/span-exporter.js";
 import type { TemplateResolver } from "./template-resolver.js";
 import type { BuildNetwork } from "./templates/build-sandbox.js";
 import { TemplateBuilds } from "./templates/template-builds.js";
@@ -61,6 +64,8 @@ export interface PlatformSettings {
   readonly idleTimeoutMs: number;
   /** Check every answer against the contract. */
   readonly checkAnswers: boolean;
+  /** Log each request, at level `debug`. @defaultValue false */
+  readonly logsRequests?: boolean;
 }
 
 /** What the platform is made of. */
@@ -70,6 +75,8 @@ export interface PlatformParts {
   readonly templates: TemplateResolver;
   readonly templateStore: TemplateStore;
   readonly logger: Logger;
+  /** Where a span of each request goes; absent for nowhere. */
+  readonly otlp?: OtlpSettings | undefined;
   /** Names this run of the machine. @defaultValue what the kernel says */
   readonly bootId?: string;
 }
@@ -100,6 +107,8 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
   // What was acquired is given back in the reverse order, whether the start fails half-way or the platform stops.
   const cleanup = new CleanupStack();
   try {
+    const exporter = parts.otlp && new SpanExporter(parts.otlp, logger);
+    if (exporter !== undefined) cleanup.defer(() => exporter.close());
     const lock = acquireInstanceLock(paths.lockFile);
     cleanup.defer(() => lock.release());
     const store = new Store(paths.databaseFile);
@@ -186,6 +195,8 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
     let port = settings.port;
     const handlers = createHandlers({
       sandboxes,
+      pool,
+      exporter,
       egress,
       secrets,
       builds,
@@ -212,6 +223,7 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
       sandboxes,
       domain: settings.domain,
       logger,
+      watch: new RequestWatch(logger, settings.logsRequests ?? false, exporter),
       onRequest: () => idle.touch(),
     });
     port = await server.listen(settings.port, settings.host);

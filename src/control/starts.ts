@@ -1,7 +1,7 @@
 import { FailedPreconditionError, RateLimitError, ServiceBusyError } from "../errors/error-classes.js";
 import type { Instance } from "./drivers/driver.js";
 import { ConcurrencyGate } from "./drivers/oci/concurrency-gate.js";
-import { messageOf } from "./logger.js";
+import { failureOf } from "./logger.js";
 import { createRecord, type NewSandbox } from "./new-sandbox.js";
 import type { PoolEntry } from "./pool.js";
 import { createSandboxId } from "./sandbox-id.js";
@@ -117,7 +117,7 @@ export class Starts {
       journal.tell(id, "created", message, { templateId: record.templateId });
       return record;
     } catch (error) {
-      logger.warn("sandbox.create_failed", { sandboxId: id, message: messageOf(error) });
+      logger.warn("sandbox.create_failed", { sandboxId: id, ...failureOf(error) });
       if (this.#table.instanceOf(id) !== undefined) await this.#table.end(id, "failed");
       else await this.#undo(id, instance, pooled);
       throw error;

@@ -71,7 +71,8 @@ export interface FcControlClient {
 }
 
 /** How the control plane is reached. */
-export interface FcControlOptions extends Pick<ConnectionOptions, "requestTimeoutMs" | "proxy" | "retries" | "logger" | "fetch"> {
+export interface FcControlOptions
+  extends Pick<ConnectionOptions, "requestTimeoutMs" | "proxy" | "retries" | "logger" | "telemetry" | "fetch"> {
   readonly controlUrl: string;
   readonly accessKey: AccessKey;
 }
@@ -95,6 +96,7 @@ export function createFcControlClient(options: FcControlOptions): FcControlClien
     requestTimeoutMs: checkTimeoutMs("requestTimeoutMs", options.requestTimeoutMs) ?? DEFAULT_REQUEST_TIMEOUT_MS,
     retries: options.retries ?? DEFAULT_RETRIES,
     logger: toSafeLogger(options.logger),
+    telemetry: options.telemetry,
   });
 
   return {

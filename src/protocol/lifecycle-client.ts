@@ -75,7 +75,13 @@ export function createLifecycleClient(rest: RestClient, { routes, baseUrl, keeps
   return {
     async create(spec, options) {
       // Only our platform is known to keep the key, so only there a lost connection may be followed by a second request.
-      const call = { ...options, operation: "sandbox.create", notFound: "template_not_found", isIdempotent: keepsKeys } as const;
+      const call = {
+        ...options,
+        operation: "sandbox.create",
+        templateId: spec.template,
+        notFound: "template_not_found",
+        isIdempotent: keepsKeys,
+      } as const;
       const headers = { "Idempotency-Key": crypto.randomUUID() };
       const timeout = toSeconds(spec.timeoutMs);
       const body: Schemas["NewSandboxV2"] = {

@@ -9,6 +9,7 @@ import { Deadline } from "../transport/deadline.js";
 import { type HttpClient, type HttpResponse, readErrorText } from "../transport/http.js";
 import { NO_STATUSES, sendWithRetry } from "../transport/retry.js";
 import { readServerSentEvents } from "../transport/server-sent-events.js";
+import type { Telemetry } from "../transport/telemetry.js";
 import { toSandboxGoneError } from "../transport/wire-errors.js";
 import { parseFields, type ServerCall, toArguments, toFields, toServerError } from "./named-command-errors.js";
 
@@ -50,6 +51,8 @@ export interface NamedCommandClient {
 export interface NamedCommandSettings {
   readonly http: HttpClient;
   readonly sandboxId: string;
+  readonly templateId?: string | undefined;
+  readonly telemetry?: Telemetry | undefined;
   readonly accessToken: string | undefined;
   readonly requestTimeoutMs: number;
   readonly retries: number;
@@ -86,7 +89,7 @@ export function createNamedCommandClient(settings: NamedCommandSettings): NamedC
     const presented = target.serverToken ?? (await token());
     const { method, path, accept, body } = request;
     const response = await sendWithRetry(
-      settings.http,
+      deadline.over(settings.http),
       {
         method,
         url: baseUrl + path,
@@ -110,7 +113,10 @@ export function createNamedCommandClient(settings: NamedCommandSettings): NamedC
     throw toServerError(response.status, text, { ...call, isGone });
   };
 
-  const explain = async (error: unknown, call: ServerCall, deadline: Deadline): Promise<unknown> => {
+  const explain = async (error: unknown, call: ServerCall, deadline: Deadline): Promise<unknown> =>
+    deadline.failed(await findCause(error, call, deadline));
+
+  const findCause = async (error: unknown, call: ServerCall, deadline: Deadline): Promise<unknown> => {
     if (deadline.signal.aborted) return deadline.signal.reason;
     if (error instanceof RangeError)
       return new ProtocolError(`${call.operation}: ${error.message}`, { operation: call.operation, cause: error });
@@ -119,8 +125,9 @@ export function createNamedCommandClient(settings: NamedCommandSettings): NamedC
     return error;
   };
 
+  const { sandboxId, templateId, telemetry } = settings;
   const openDeadline = (operation: string, { signal, requestTimeoutMs = settings.requestTimeoutMs }: RequestOptions) =>
-    new Deadline({ operation, signal, requestTimeoutMs, sandboxId: settings.sandboxId });
+    new Deadline({ operation, signal, requestTimeoutMs, sandboxId, templateId, telemetry });
 
   return {
     token,
@@ -149,7 +156,7 @@ export function createNamedCommandClient(settings: NamedCommandSettings): NamedC
 
     async *run(name, args, { operation, signal, timeoutMs, ...target }) {
       const call = { operation, sandboxId: settings.sandboxId, port: target.port, commandName: name };
-      using deadline = new Deadline({ operation, signal, requestTimeoutMs: 0, sandboxId: settings.sandboxId });
+      using deadline = openDeadline(operation, { signal, requestTimeoutMs: 0 });
       const stopTimer = timeoutMs > 0 ? startLongTimer(timeoutMs, () => deadline.abort(toCommandTimeout(call, timeoutMs))) : () => {};
       const path = `/commands/${encodeURIComponent(name)}`;
       try {

@@ -122,8 +122,9 @@ export async function openTemplateClient(config: Config, pool: ConnectionPool, s
 /** The client for the volumes of one control plane. */
 export async function openVolumeClient(config: Config, pool: ConnectionPool, signal?: AbortSignal): Promise<VolumeClient> {
   const { createVolumeClient } = await loadPart("knows volumes", import("./volume-client.js"), signal);
-  const { apiUrl, volumeUrl: contentUrl, requestTimeoutMs, retries } = config;
-  return createVolumeClient(openRest(config, pool), { http: pool.httpClient(config), apiUrl, contentUrl, requestTimeoutMs, retries });
+  const { apiUrl, volumeUrl: contentUrl, requestTimeoutMs, retries, telemetry } = config;
+  const content = { http: pool.httpClient(config), apiUrl, contentUrl, requestTimeoutMs, retries, telemetry };
+  return createVolumeClient(openRest(config, pool), content);
 }
 
 function openRest(config: Config, pool: ConnectionPool): RestClient {
@@ -135,6 +136,7 @@ function openRest(config: Config, pool: ConnectionPool): RestClient {
     requestTimeoutMs: config.requestTimeoutMs,
     retries: config.retries,
     logger: toSafeLogger(config.logger),
+    telemetry: config.telemetry,
   });
 }
 
@@ -168,14 +170,16 @@ export function openDaemon(config: Config, access: SandboxAccess, pool: Connecti
       ...(access.accessToken !== undefined && { "x-access-token": access.accessToken }),
     },
     sandboxId: access.sandboxId,
+    templateId: access.templateId,
     requestTimeoutMs: config.requestTimeoutMs,
     retries: config.retries,
     logger: toSafeLogger(config.logger),
+    telemetry: config.telemetry,
   };
   const http = new DaemonHttp(shared);
   const isBinary = config.encoding === "auto" ? access.isBinary : config.encoding === "binary";
   const rpc = createRpcClient({ ...shared, isBinary, probeHealth: () => http.probeHealth() });
-  const processes = openProcesses(rpc, access, config.retries);
+  const processes = openProcesses(rpc, access, config);
   const filesystem = createFilesystemClient(rpc);
   return {
     processes,
@@ -250,9 +254,10 @@ function openProcessArchives(...parts: [ProcessClient, FilesystemClient, string]
   };
 }
 
-function openProcesses(rpc: RpcClient, access: SandboxAccess, retries: number): ProcessClient {
+function openProcesses(rpc: RpcClient, access: SandboxAccess, { retries, telemetry }: Config): ProcessClient {
   const shared = createProcessClient(rpc, retries);
-  return access.services.includes(RESUMABLE_SERVICE) ? createResumableProcessClient(rpc, shared) : shared;
+  const client = access.services.includes(RESUMABLE_SERVICE) ? createResumableProcessClient(rpc, shared) : shared;
+  return telemetry?.watchStreams(client, access) ?? client;
 }
 
 /** Terminals over WebSocket, where the daemon has them. A `fetch` of the user's is the only way out, so then there are none. */
@@ -273,11 +278,12 @@ function openTerminals(
       requestTimeoutMs: config.requestTimeoutMs,
     });
   });
-  return {
+  const client: TerminalClient = {
     start: async (spec, options) => (await load(options.signal)).start(spec, options),
     attach: async (pid, options) => (await load(options.signal)).attach(pid, options),
     ticketUrl: async (spec, options) => (await load(options.signal)).ticketUrl(spec, options),
   };
+  return config.telemetry?.watchStreams(client, access) ?? client;
 }
 
 /** Where the daemon of a sandbox answers. */

@@ -4,6 +4,7 @@ import { SandboxError } from "../errors/sandbox-error.js";
 import { signalOfWords } from "../shared/signal-words.js";
 import type { RequestOptions } from "../transport/config.js";
 import type { RpcClient, RpcStream } from "../transport/rpc.js";
+import type { CallSpan } from "../transport/telemetry.js";
 import type { ProcessEvent, ProcessStream } from "./process-events.js";
 import { toReconnectingStream } from "./reconnecting-stream.js";
 
@@ -46,6 +47,8 @@ export interface ProcessStreamOptions extends RequestOptions {
   readonly timeoutMs: number;
   /** Go on after output was lost, and report that as a `gap`. Without it a stream that lost output rejects. @defaultValue false */
   readonly acceptsGaps?: boolean | undefined;
+  /** Of the call that the stream belongs to. */
+  readonly span?: CallSpan | undefined;
 }
 
 /** Options of a call that does not. */

@@ -144,8 +144,8 @@ async function startOnce(
   }
 }
 
-function streamOptions({ operation, requestTimeoutMs }: ProcessStreamOptions, life: StreamLife) {
-  return { operation, requestTimeoutMs, signal: life.signal, timeoutMs: 0, keepaliveMs: SILENCE_MS / 3 };
+function streamOptions({ operation, requestTimeoutMs, span }: ProcessStreamOptions, life: StreamLife) {
+  return { operation, requestTimeoutMs, span, signal: life.signal, timeoutMs: 0, keepaliveMs: SILENCE_MS / 3 };
 }
 
 /** The daemon said no: too many processes is not a matter of the connection. */

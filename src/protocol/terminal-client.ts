@@ -150,7 +150,7 @@ interface Dialing {
 async function dial(
   parts: TerminalClientParts,
   { query, start }: Dialing,
-  options: ProcessCallOptions & { readonly isInFlight?: boolean },
+  options: ProcessCallOptions & Pick<ProcessStreamOptions, "span"> & { readonly isInFlight?: boolean },
   signal: AbortSignal,
 ): Promise<ReadyConnection> {
   const { sockets, sandboxId } = parts;
@@ -170,8 +170,9 @@ async function dial(
         await getTicket(parts, start === undefined ? { pid: Number(query.pid) } : { start }, { ...options, signal: deadline.signal }),
       );
     }
+    const headers = { ...parts.headers, ...options.span?.headers() };
     const url = `${toSocketUrl(sockets.sendsHeaders ? parts.baseUrl : parts.hostUrl)}?${params}`;
-    connection.attach(await sockets.open({ url, headers: parts.headers, signal: deadline.signal, handlers: connection }));
+    connection.attach(await sockets.open({ url, headers, signal: deadline.signal, handlers: connection }));
     if (sockets.sendsHeaders && start !== undefined) connection.send({ type: "start", ...start });
     const ready = await untilAborted(connection.ready, deadline.signal);
     // From here on the connection belongs to the stream, which has the signal too.

@@ -8,6 +8,7 @@ import { Deadline } from "../transport/deadline.js";
 import type { HttpBody, HttpClient, HttpResponse } from "../transport/http.js";
 import type { RestClient } from "../transport/rest.js";
 import { NO_STATUSES, sendWithRetry } from "../transport/retry.js";
+import type { Telemetry } from "../transport/telemetry.js";
 import { errorFromResponse } from "../transport/wire-errors.js";
 
 /** A named directory that outlives sandboxes. */
@@ -91,6 +92,7 @@ export interface VolumeContentSettings {
   readonly contentUrl: string | undefined;
   readonly requestTimeoutMs: number;
   readonly retries: number;
+  readonly telemetry: Telemetry | undefined;
 }
 
 /** How long a file may take on its way when the caller says nothing. */
@@ -145,7 +147,7 @@ interface ContentRequest {
 }
 
 function openContent(access: VolumeAccess, settings: VolumeContentSettings): VolumeContent {
-  const { http, apiUrl, contentUrl, retries } = settings;
+  const { http, apiUrl, contentUrl, retries, telemetry } = settings;
   const domainUrl = access.domain === undefined ? apiUrl : `https://api.${access.domain}`;
   const baseUrl = `${contentUrl ?? domainUrl}/volumecontent/${encodeURIComponent(access.volumeId)}`;
 
@@ -157,12 +159,12 @@ function openContent(access: VolumeAccess, settings: VolumeContentSettings): Vol
     const { operation, method, kind, path, query = {}, body, contentType, isTransfer = false } = request;
     const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
     const requestTimeoutMs = options.requestTimeoutMs ?? (isTransfer ? TRANSFER_TIMEOUT_MS : settings.requestTimeoutMs);
-    const deadline = new Deadline({ operation, signal: options.signal, requestTimeoutMs });
+    const deadline = new Deadline({ operation, signal: options.signal, requestTimeoutMs, telemetry });
     let isHandedOver = false;
     try {
       const isStreamed = typeof body === "object" && !isBytes(body);
       const response = await sendWithRetry(
-        http,
+        deadline.over(http),
         {
           method,
           url: `${baseUrl}/${kind}?${new URLSearchParams([["path", path], ...given])}`,
@@ -185,7 +187,7 @@ function openContent(access: VolumeAccess, settings: VolumeContentSettings): Vol
       isHandedOver = kind === "file" && method === "GET";
       return result;
     } catch (error) {
-      throw deadline.signal.aborted ? deadline.signal.reason : error;
+      throw deadline.failed(deadline.signal.aborted ? deadline.signal.reason : error);
     } finally {
       if (!isHandedOver) deadline[Symbol.dispose]();
     }
@@ -247,7 +249,11 @@ function openContent(access: VolumeAccess, settings: VolumeContentSettings): Vol
 
 async function* readChunks(response: HttpResponse, deadline: Deadline): AsyncGenerator<Uint8Array, void, undefined> {
   using _ = deadline;
-  yield* response.body;
+  try {
+    yield* response.body;
+  } catch (error) {
+    throw deadline.failed(error);
+  }
 }
 
 function parse<T>(bytes: Uint8Array, operation: string): T {

@@ -2,6 +2,7 @@ import { readConfigFile, readEnvironment } from "#runtime";
 import { AuthenticationError, InvalidArgumentError } from "../errors/error-classes.js";
 import { isFcHost, toFcEndpoints } from "../shared/fc-endpoints.js";
 import type { Logger } from "./logger.js";
+import type { Telemetry } from "./telemetry.js";
 
 /** What every call that talks to a server takes. */
 export interface RequestOptions {
@@ -48,7 +49,10 @@ export interface ConnectionOptions extends RequestOptions {
   readonly retries?: number | undefined;
   /** @defaultValue "auto" */
   readonly encoding?: Encoding | undefined;
+  /** Told of every answer and failure: operation, sandbox, status, duration, request id. Never headers, variables or content. */
   readonly logger?: Logger | undefined;
+  /** Watches calls by spans and metrics. `createTelemetry()` of `@agent-sandbox/sdk/telemetry` makes one for OpenTelemetry. */
+  readonly telemetry?: Telemetry | undefined;
   /** Used for every request in place of the built-in HTTP client. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
@@ -69,6 +73,7 @@ export interface Config {
   readonly retries: number;
   readonly encoding: Encoding;
   readonly logger: Logger | undefined;
+  readonly telemetry: Telemetry | undefined;
   readonly fetch: typeof globalThis.fetch | undefined;
 }
 
@@ -151,6 +156,7 @@ export function resolveConfig(options: ConnectionOptions = {}): Config {
     apiHeaders: Object.freeze({ ...options.apiHeaders }),
     retries: checkRetries(options.retries),
     logger: options.logger,
+    telemetry: options.telemetry,
     fetch: options.fetch,
   });
 }

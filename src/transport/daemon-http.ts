@@ -2,10 +2,12 @@ import { ConnectionError } from "../errors/error-classes.js";
 import type { ErrorReason } from "../errors/reason.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import { isBytes } from "../shared/is-bytes.js";
+import { logAnswer, logFailure } from "./call-log.js";
 import { Deadline } from "./deadline.js";
 import type { HttpBody, HttpClient, HttpResponse } from "./http.js";
 import type { SafeLogger } from "./logger.js";
 import { NO_STATUSES, sendWithRetry } from "./retry.js";
+import type { Telemetry } from "./telemetry.js";
 import { type CallContext, errorFromResponse, optionsOf, toSandboxGoneError } from "./wire-errors.js";
 
 /** How to reach the HTTP endpoints of one daemon. */
@@ -15,9 +17,11 @@ export interface DaemonHttpOptions {
   /** Sent with every request: routing and access token. */
   readonly headers: Readonly<Record<string, string>>;
   readonly sandboxId: string;
+  readonly templateId?: string | undefined;
   readonly requestTimeoutMs: number;
   readonly retries: number;
   readonly logger: SafeLogger;
+  readonly telemetry?: Telemetry | undefined;
   /** Status of the daemon's health, for endpoints of another port than the daemon's. @defaultValue `GET /health` of `baseUrl` */
   readonly probe?: (() => Promise<number | undefined>) | undefined;
 }
@@ -60,7 +64,7 @@ export class DaemonHttp {
 
   /** Send a request; resolves with a success and rejects with a typed error. The caller disposes the deadline. */
   async send(request: DaemonRequest): Promise<DaemonAnswer> {
-    const { http, baseUrl, headers, sandboxId, requestTimeoutMs, retries, logger } = this.#options;
+    const { http, baseUrl, headers, sandboxId, templateId, requestTimeoutMs, retries, logger, telemetry } = this.#options;
     const context: CallContext = { operation: request.operation, sandboxId, notFound: request.notFound, peer: "daemon" };
     const isStreamed = typeof request.body === "object" && !isBytes(request.body);
     const deadline = new Deadline({
@@ -69,10 +73,12 @@ export class DaemonHttp {
       // An upload lasts as long as its source; only an explicit limit ends it.
       requestTimeoutMs: request.requestTimeoutMs ?? (isStreamed ? 0 : requestTimeoutMs),
       sandboxId,
+      templateId,
+      telemetry,
     });
     try {
       const response = await sendWithRetry(
-        http,
+        deadline.over(http),
         {
           method: request.method,
           url: baseUrl + request.target,
@@ -84,9 +90,9 @@ export class DaemonHttp {
         { retries: isStreamed ? 0 : retries, statuses: NO_STATUSES },
         deadline.endsAtMs,
       );
-      logger.info("request", { operation: request.operation, status: response.status, sandboxId });
       const isExpected = (response.status >= 200 && response.status < 300) || response.status === request.expectedStatus;
       if (!isExpected) throw await errorFromResponse(response, context, deadline.signal);
+      logAnswer(logger, context, { response, method: request.method }, deadline);
       return { response, deadline, explain: (error) => this.#explain(context, deadline, error) };
     } catch (error) {
       const failure = await this.#explain(context, deadline, error);
@@ -127,9 +133,14 @@ export class DaemonHttp {
   }
 
   async #explain(context: CallContext, deadline: Deadline, error: unknown): Promise<unknown> {
+    const failure = deadline.failed(await this.#findCause(context, deadline, error));
+    logFailure(this.#options.logger, context, failure, deadline);
+    return failure;
+  }
+
+  async #findCause(context: CallContext, deadline: Deadline, error: unknown): Promise<unknown> {
     if (deadline.signal.aborted) return deadline.signal.reason;
     if (!SandboxError.isInstance(error) || error.reason !== "connection") return error;
-    this.#options.logger.error("request failed", { operation: context.operation, reason: error.reason, sandboxId: context.sandboxId });
     if ((await this.probeHealth()) === 502) return toSandboxGoneError(context, { cause: error, isInFlight: true });
     return new ConnectionError(`${context.operation}: ${error.message}`, {
       ...optionsOf(context),

@@ -4,12 +4,14 @@ import { AuthenticationError, ProtocolError } from "../errors/error-classes.js";
 import type { ErrorReason } from "../errors/reason.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import { VERSION } from "../shared/version.js";
+import { logAnswer, logFailure } from "./call-log.js";
 import type { ApiKeyProvider } from "./config.js";
 import { Deadline } from "./deadline.js";
 import { type HttpClient, type HttpResponse, withWholeAnswers } from "./http.js";
 import type { SafeLogger } from "./logger.js";
 import { type Operations, openOperations, type RestAnswer, type RestRequest } from "./rest-request.js";
 import { GATEWAY_STATUSES, sendWithRetry } from "./retry.js";
+import type { Telemetry } from "./telemetry.js";
 import { type CallContext, errorFromResponse, optionsOf } from "./wire-errors.js";
 
 /** How to reach the control plane. */
@@ -22,6 +24,7 @@ export interface RestOptions {
   readonly requestTimeoutMs: number;
   readonly retries: number;
   readonly logger: SafeLogger;
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** One call. */
@@ -31,6 +34,7 @@ export interface RestCallOptions {
   readonly signal?: AbortSignal | undefined;
   readonly requestTimeoutMs?: number | undefined;
   readonly sandboxId?: string | undefined;
+  readonly templateId?: string | undefined;
   /** What 404 means here. */
   readonly notFound?: ErrorReason | undefined;
   /** The server may see the call twice without harm. */
@@ -56,36 +60,54 @@ export function createRestClient<Paths extends object = ControlPaths>(rest: Rest
     if (rest.apiKey) return context;
     throw new AuthenticationError(`${options.operation} needs an API key: pass apiKey or set AGENT_SANDBOX_API_KEY`, optionsOf(context));
   };
+  const openDeadline = (options: RestCallOptions) =>
+    new Deadline({ ...options, requestTimeoutMs: options.requestTimeoutMs ?? rest.requestTimeoutMs, telemetry: rest.telemetry });
   return {
     stream: async (options, path, headers) => {
       const context = toContext(options);
-      const deadline = new Deadline({ ...options, requestTimeoutMs: options.requestTimeoutMs ?? rest.requestTimeoutMs });
-      const request = {
-        method: "GET",
-        url: `${rest.baseUrl}${path}`,
-        headers: { ...rest.apiHeaders, ...headers, ...(await identity(rest, deadline.signal)) },
-        signal: deadline.signal,
-        isIdempotent: true,
-      };
-      const answer = await sendWithRetry(rest.http, request, { retries: rest.retries, statuses: GATEWAY_STATUSES }, deadline.endsAtMs);
-      if (answer.status !== 200) throw await errorFromResponse(answer, context, deadline.signal);
-      // From here on only the caller ends the stream, so the deadline keeps listening to it.
-      deadline.stopTimer();
-      return answer;
+      const deadline = openDeadline(options);
+      try {
+        const request = {
+          method: "GET",
+          url: `${rest.baseUrl}${path}`,
+          headers: { ...rest.apiHeaders, ...headers, ...(await identity(rest, deadline.signal)) },
+          signal: deadline.signal,
+          isIdempotent: true,
+        };
+        const policy = { retries: rest.retries, statuses: GATEWAY_STATUSES };
+        const answer = await sendWithRetry(deadline.over(rest.http), request, policy, deadline.endsAtMs);
+        if (answer.status !== 200) throw await errorFromResponse(answer, context, deadline.signal);
+        // From here on only the caller ends the stream, so the deadline keeps listening to it.
+        deadline.stopTimer();
+        logAnswer(rest.logger, context, { response: answer, method: "GET" }, deadline);
+        return deadline.span?.endWith(answer) ?? answer;
+      } catch (error) {
+        logFailure(rest.logger, context, deadline.failed(error), deadline);
+        deadline[Symbol.dispose]();
+        throw error;
+      }
     },
     call: async <T>(options: RestCallOptions, send: (operations: Operations<Paths>) => Promise<{ data?: T }>) => {
       const context = toContext(options);
-      using deadline = new Deadline({ ...options, requestTimeoutMs: options.requestTimeoutMs ?? rest.requestTimeoutMs });
+      using deadline = openDeadline(options);
       try {
         const operations = openOperations<Paths>(rest.baseUrl, (request) => exchange(rest, options, context, deadline, request));
-        return (await send(operations)) as RestAnswer<T>; // what `exchange` resolved to
+        const answer = (await send(operations)) as RestAnswer<T>; // what `exchange` resolved to
+        deadline.span?.learn(answer.data);
+        return answer;
       } catch (error) {
-        if (deadline.signal.aborted) throw deadline.signal.reason;
-        if (SandboxError.isInstance(error)) throw error;
-        throw new ProtocolError(`${options.operation}: the answer cannot be understood`, { ...optionsOf(context), cause: error });
+        const failure = deadline.failed(explain(error, context, deadline));
+        logFailure(rest.logger, context, failure, deadline);
+        throw failure;
       }
     },
   };
+}
+
+function explain(error: unknown, context: CallContext, deadline: Deadline): unknown {
+  if (deadline.signal.aborted) return deadline.signal.reason;
+  if (SandboxError.isInstance(error)) return error;
+  return new ProtocolError(`${context.operation}: the answer cannot be understood`, { ...optionsOf(context), cause: error });
 }
 
 async function identity({ apiKey }: RestOptions, signal: AbortSignal, refused?: string): Promise<Record<string, string>> {
@@ -100,10 +122,9 @@ async function exchange(
   deadline: Deadline,
   request: RestRequest,
 ): Promise<RestAnswer<never>> {
-  const startedAtMs = performance.now();
   const send = (identity: Readonly<Record<string, string>>) =>
     sendWithRetry(
-      withWholeAnswers(rest.http, isSuccess),
+      withWholeAnswers(deadline.over(rest.http), isSuccess),
       {
         ...request,
         headers: { ...rest.apiHeaders, ...request.headers, ...identity },
@@ -124,13 +145,8 @@ async function exchange(
       answer = await send(other);
     }
   }
-  const { pathname } = new URL(request.url);
-  const facts = { method: request.method, path: pathname, status: answer.status, durationMs: Math.round(performance.now() - startedAtMs) };
-  if (!isSuccess(answer.status)) {
-    rest.logger.error("request failed", facts);
-    throw await errorFromResponse(answer, context, deadline.signal);
-  }
-  rest.logger.info("request", facts);
+  if (!isSuccess(answer.status)) throw await errorFromResponse(answer, context, deadline.signal);
+  logAnswer(rest.logger, context, { response: answer, method: request.method }, deadline);
   const bytes = await answer.bytes();
   return { data: bytes.length === 0 ? undefined : JSON.parse(new TextDecoder().decode(bytes)), header: (name) => answer.header(name) };
 }

@@ -1,6 +1,7 @@
 import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { ConnectionError, ProtocolError, SandboxNotFoundError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
+import { logAnswer, logFailure } from "./call-log.js";
 import { Deadline } from "./deadline.js";
 import { COMPRESSED_FLAG, END_STREAM_FLAG, EnvelopeReader, encodeEnvelope } from "./envelope.js";
 import { type HttpResponse, withWholeAnswers } from "./http.js";
@@ -45,10 +46,10 @@ async function callUnary<I extends DescMessage, O extends DescMessage>(
       isIdempotent: options.isIdempotent,
     };
     // What an error means stands in its body: half of it would turn a missing file into a missing method.
-    const send = withWholeAnswers(client.http, () => true);
+    const send = withWholeAnswers(deadline.over(client.http), () => true);
     const response = await sendWithRetry(send, request, { retries: client.retries, statuses: NO_STATUSES }, deadline.endsAtMs);
-    client.logger.info("rpc", { method: method.name, status: response.status, sandboxId: client.sandboxId });
     if (response.status !== 200) throw await errorFromResponse(response, context, deadline.signal);
+    logAnswer(client.logger, context, { response, method: method.name }, deadline);
     return decode(client, method.output, await response.bytes(), context);
   } catch (error) {
     throw await explain(client, context, deadline, error);
@@ -71,7 +72,7 @@ async function openStream<I extends DescMessage, O extends DescMessage>(
     life[Symbol.dispose]();
   };
   try {
-    const response = await client.http({
+    const response = await deadline.over(client.http)({
       method: "POST",
       url: `${client.baseUrl}/${method.parent.typeName}/${method.name}`,
       headers: {
@@ -83,8 +84,8 @@ async function openStream<I extends DescMessage, O extends DescMessage>(
       body: encodeEnvelope(0, serialize(method.input, input, client.isBinary)),
       signal: deadline.signal,
     });
-    client.logger.info("rpc stream", { method: method.name, status: response.status, sandboxId: client.sandboxId });
     if (response.status !== 200) throw await errorFromResponse(response, context, deadline.signal);
+    logAnswer(client.logger, context, { response, method: method.name }, deadline);
     const messages = readMessages(client, method.output, response, context, options.timeoutMs);
     const first = await messages.next();
     if (first.done)
@@ -99,8 +100,9 @@ async function openStream<I extends DescMessage, O extends DescMessage>(
       },
     };
   } catch (error) {
+    const failure = await explain(client, context, deadline, options.isInFlight ? error : toFirstMessageError(error, context));
     release();
-    throw await explain(client, context, deadline, options.isInFlight ? error : toFirstMessageError(error, context));
+    throw failure;
   }
 }
 
@@ -170,11 +172,16 @@ async function* untilReleased<T>(
 
 /** The error that the caller sees: the abort's own reason, or the failure with its cause found out. */
 async function explain(client: RpcOptions, context: CallContext, deadline: Deadline, error: unknown): Promise<unknown> {
+  const failure = deadline.failed(await findCause(client, context, deadline, error));
+  logFailure(client.logger, context, failure, deadline);
+  return failure;
+}
+
+async function findCause(client: RpcOptions, context: CallContext, deadline: Deadline, error: unknown): Promise<unknown> {
   if (deadline.signal.aborted) return deadline.signal.reason;
   if (!SandboxError.isInstance(error)) {
     return new ProtocolError(`${context.operation}: the answer cannot be understood`, { ...optionsOf(context), cause: error });
   }
-  client.logger.error("rpc failed", { operation: context.operation, reason: error.reason, sandboxId: client.sandboxId });
   if (error.reason !== "connection") return error;
   const status = await client.probeHealth();
   if (status === 502) return toSandboxGoneError(context, { cause: error, isInFlight: true });
@@ -185,12 +192,15 @@ function toContext(client: RpcOptions, options: RpcCallOptions): CallContext {
   return { operation: options.operation, sandboxId: client.sandboxId, notFound: options.notFound, peer: "daemon", isRpc: true };
 }
 
-function openDeadline(client: RpcOptions, options: RpcCallOptions): Deadline {
+function openDeadline(client: RpcOptions, options: RpcCallOptions & Pick<RpcStreamOptions, "span">): Deadline {
   return new Deadline({
     operation: options.operation,
     signal: options.signal,
     requestTimeoutMs: options.requestTimeoutMs ?? client.requestTimeoutMs,
     sandboxId: client.sandboxId,
+    templateId: client.templateId,
+    telemetry: client.telemetry,
+    span: options.span,
   });
 }
 

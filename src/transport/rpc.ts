@@ -4,6 +4,7 @@ import { latePart } from "../shared/load-part.js";
 import type { HttpClient } from "./http.js";
 import type { SafeLogger } from "./logger.js";
 import type { SERVICES } from "./rpc-messages.js";
+import type { CallSpan, Telemetry } from "./telemetry.js";
 
 /** How to reach one daemon. */
 export interface RpcOptions {
@@ -13,9 +14,11 @@ export interface RpcOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly isBinary: boolean;
   readonly sandboxId: string;
+  readonly templateId?: string | undefined;
   readonly requestTimeoutMs: number;
   readonly retries: number;
   readonly logger: SafeLogger;
+  readonly telemetry?: Telemetry | undefined;
   /** HTTP status of `GET /health`, or `undefined` when there is no answer. Told apart a dead sandbox from a broken network. */
   readonly probeHealth: () => Promise<number | undefined>;
 }
@@ -42,6 +45,8 @@ export interface RpcStreamOptions extends RpcCallOptions {
   readonly keepaliveMs?: number | undefined;
   /** It continues what runs already: then a sandbox that is gone ended meanwhile. @defaultValue false */
   readonly isInFlight?: boolean | undefined;
+  /** Of the call that the stream is a part of. */
+  readonly span?: CallSpan | undefined;
 }
 
 /** A stream whose first message has arrived. */

@@ -105,7 +105,8 @@ function reasonOfStatus(status: number, context: CallContext): ErrorReason {
   return reasonOfHttpStatus(status);
 }
 
-function requestIdOf(response: HttpResponse): string | undefined {
+/** The name that the server gave the request, where it gave one. */
+export function requestIdOf(response: HttpResponse): string | undefined {
   return response.header("x-fc-request-id") ?? response.header("x-acs-request-id") ?? response.header("x-request-id");
 }
 

@@ -52,6 +52,32 @@ describeOnPlatform("abx serve", () => {
     expect(await findLeftovers(rootDir)).toEqual([]);
   });
 
+  it("logs a line for each request where it is asked to, for people too, and refuses a level that there is none of", async () => {
+    const child = spawn(process.execPath, [ABX, "serve", "--json", "--log-level", "debug", "--log-format", "text"], {
+      env: { PATH: process.env.PATH, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let log = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      log += text;
+    });
+    const exited = once(child, "exit");
+    const [chunk] = (await once(child.stdout, "data")) as [Buffer];
+    const { url } = JSON.parse(chunk.toString()) as { readonly url: string };
+    await fetch(new URL("/health?hidden=1", url));
+    await expect
+      .poll(() => log)
+      .toMatch(/^\S+Z DEBUG request method=GET requestId=\S+ operation=\w+ route=\/health status=\d+ .*durationMs=\S+$/m);
+    expect(log).not.toContain("hidden");
+    child.kill("SIGTERM");
+    expect(await exited).toEqual([0, null]);
+
+    expect((await runAbx(["serve", "--log-level", "loud"], { env })).status).toBe(2);
+    const named = await runAbx(["serve"], { env: { ...env, AGENT_SANDBOX_LOG_LEVEL: "loud" } });
+    expect(named.status).not.toBe(0);
+    expect(named.stderr).toContain("debug, info, warn, error");
+  });
+
   it("creates nothing without a template, and the message names abx setup", async () => {
     const run = await runAbx(["create"], { env });
     expect(run).toMatchObject({ stdout: "" });

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startSnapshotBuild } from "../../src/control/drivers/oci/daemon-snapshot.js";
 import { findPackageFiles } from "../../src/control/drivers/oci/package-files.js";
 import { prepareRuntimeDir } from "../../src/control/drivers/oci/runtime-dir.js";
-import { createJsonLogger } from "../../src/control/logger.js";
+import { createLogger } from "../../src/control/logger.js";
 
 let root: string;
 let log: string[];
@@ -20,7 +20,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const files = findPackageFiles();
-const logger = createJsonLogger((line) => void log.push(line));
+const logger = createLogger((line) => void log.push(line));
 const prepare = () => prepareRuntimeDir(root, files);
 
 // It is made at the lowest priority, and other tests run beside this one.

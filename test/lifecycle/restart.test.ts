@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createOciDriver } from "../../src/control/drivers/oci/oci-driver.js";
-import { createJsonLogger } from "../../src/control/logger.js";
+import { createLogger } from "../../src/control/logger.js";
 import { resolvePaths } from "../../src/control/paths.js";
 import { openPlatform, type Platform } from "../../src/control/platform.js";
 import { createTemplateResolver } from "../../src/control/template-resolver.js";
@@ -21,7 +21,7 @@ describeOnPlatform("what survives the platform and the machine", () => {
   /** `bootId` stands for the run of the machine. */
   const open = async (bootId?: string) => {
     const paths = resolvePaths({ env: { AGENT_SANDBOX_DATA_DIR: join(root, "data"), AGENT_SANDBOX_RUN_DIR: join(root, "run") } });
-    const logger = createJsonLogger(() => {});
+    const logger = createLogger(() => {});
     const templateStore = createTemplateStore(paths.templatesDir);
     const parts = {
       paths,

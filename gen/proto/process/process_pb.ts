@@ -892,6 +892,8 @@ export const Process: GenService<{
    * Starts a program and follows it: `start` first, then `data` and `keepalive`, then `end` exactly once.
    *
    * The program runs as the user of the `Authorization: Basic` header, else as the default user of the sandbox.
+   * Valid `traceparent`, `tracestate` and `baggage` headers (W3C Trace Context and Baggage) become the variables TRACEPARENT, TRACESTATE and
+   * BAGGAGE of the program; they win over those of the sandbox, and `envs` over them. Malformed ones count as absent.
    * `end` comes after the program ended and all its output was read; a grandchild that keeps the output open delays it.
    * After a signal of SendSignal `end` follows as soon as the program itself is gone.
    * When `Connect-Timeout-Ms` (milliseconds, 0 or absent: none) elapses the program is killed and the stream ends with

@@ -1,4 +1,4 @@
-import { startPlatform } from "../../control/main.js";
+import { type PlatformOptions, startPlatform } from "../../control/main.js";
 import { resolvePaths } from "../../control/paths.js";
 import { EXIT, type ExitCode } from "../exit-code.js";
 import { writeJson, writeOut } from "../output.js";
@@ -10,6 +10,8 @@ export interface ServeCommandOptions {
   readonly runtime?: string;
   readonly diskMb?: number;
   readonly maxSandboxes?: number;
+  readonly logLevel?: PlatformOptions["logLevel"];
+  readonly logFormat?: PlatformOptions["logFormat"];
   readonly json?: boolean;
 }
 

@@ -16,6 +16,7 @@ import { createIsolationHandlers, type IsolationHandlerParts } from "./isolation
 import { createNetworkHandlers, type NetworkHandlerParts } from "./network-handlers.js";
 import { toNewSandbox } from "./new-sandbox.js";
 import type { Handlers, OperationAnswer, OperationRequest } from "./operation-types.js";
+import { createPlatformHandlers, type PlatformHandlerParts } from "./platform-handlers.js";
 import { createRecordHandlers, type RecordHandlerParts } from "./record-handlers.js";
 import { DAEMON_FACTS, toListedSandbox, toSandbox, toSandboxDetail } from "./sandbox-wire.js";
 import { createSecretHandlers } from "./secret-handlers.js";
@@ -24,7 +25,8 @@ import { createTemplateHandlers, type TemplateHandlerParts } from "./template-ha
 import { createVolumeHandlers, resolveMounts, type VolumeHandlerParts } from "./volume-handlers.js";
 
 export interface HandlerParts
-  extends StateHandlerParts,
+  extends PlatformHandlerParts,
+    StateHandlerParts,
     RecordHandlerParts,
     TemplateHandlerParts,
     IsolationHandlerParts,
@@ -66,7 +68,7 @@ export function createHandlers(parts: HandlerParts): Handlers {
     ...createSecretHandlers(secrets),
     ...createStateHandlers(parts),
     ...createRecordHandlers(parts),
-    getHealth: () => ({ status: 204, headers: { "Cache-Control": "no-store" } }),
+    ...createPlatformHandlers(parts),
     createSandbox: (request) => create(request, request.body.secure === true),
     createSandboxV2: (request) => create(request, true),
     listSandboxes: ({ query }) => listSandboxes(query, sandboxes, templates),

@@ -3,6 +3,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { InvalidArgumentError, RateLimitError } from "../../errors/error-classes.js";
 import { SandboxError } from "../../errors/sandbox-error.js";
 import { type Logger, messageOf } from "../logger.js";
+import { toSandboxId } from "../sandbox-id.js";
+import type { WatchedRequest } from "../telemetry/request-watch.js";
 import { assertApiKey } from "./api-key.js";
 import { type ContractOperation, readOperations } from "./contract.js";
 import { allowAnyOrigin, preflightHeaders } from "./cors.js";
@@ -49,10 +51,11 @@ export class RestServer {
   }
 
   /** Answer one request; never rejects. */
-  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async handle(request: IncomingMessage, response: ServerResponse, watched: WatchedRequest | undefined): Promise<void> {
     const requestId = randomUUID();
     allowAnyOrigin(response);
     response.setHeader("X-Request-Id", requestId);
+    watched?.learn({ requestId });
     const left = new AbortController();
     const { socket } = request;
     const leave = () => {
@@ -65,13 +68,14 @@ export class RestServer {
       leave();
     });
     try {
-      await this.#answer(request, response, left.signal);
+      await this.#answer(request, response, left.signal, watched);
     } catch (error) {
       if (left.signal.aborted || response.headersSent) {
         response.destroy();
         return;
       }
       const { status, body } = toErrorAnswer(error);
+      watched?.learn({ reason: SandboxError.isInstance(error) ? error.reason : "internal" });
       if (!SandboxError.isInstance(error) || status === 500) {
         this.#options.logger.error("rest.failed", { requestId, method: request.method, message: messageOf(error) });
       }
@@ -80,7 +84,12 @@ export class RestServer {
     }
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
+  async #answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    signal: AbortSignal,
+    watched: WatchedRequest | undefined,
+  ): Promise<void> {
     const method = request.method ?? "GET";
     const [path = "/", search = ""] = splitTarget(request.url ?? "/");
     if (method === "OPTIONS") {
@@ -100,6 +109,7 @@ export class RestServer {
       return;
     }
     const { operation } = match;
+    watched?.learn({ operation: operation.id, route: operation.path, sandboxId: toSandboxId(match.path.sandboxID ?? "") });
     if (operation.needsKey) assertApiKey(request.headers, this.#options.apiKey);
     const answer = await this.#call(operation, {
       path: this.#readPath(operation, match.path),
@@ -110,6 +120,7 @@ export class RestServer {
       isSameMachine: isFromSameMachine(request),
       signal,
     });
+    watched?.learn(toNewSandbox(answer));
     if (answer.events !== undefined) {
       await sendEvents(response, answer.events);
       return;
@@ -162,6 +173,12 @@ export class RestServer {
     this.#validator.assertBody(operation, body);
     return body;
   }
+}
+
+/** A creation names its sandbox in the answer only. */
+function toNewSandbox({ body }: AnyAnswer): { readonly sandboxId?: string } {
+  const isNamed = typeof body === "object" && body !== null && "sandboxID" in body && typeof body.sandboxID === "string";
+  return isNamed ? { sandboxId: body.sandboxID as string } : {}; // the check is the line above
 }
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;

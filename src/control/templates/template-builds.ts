@@ -6,7 +6,7 @@ import { SandboxError } from "../../errors/sandbox-error.js";
 import type { Driver } from "../drivers/driver.js";
 import { ConcurrencyGate } from "../drivers/oci/concurrency-gate.js";
 import { findUsedLayers } from "../layer-users.js";
-import { type Logger, messageOf } from "../logger.js";
+import { failureOf, type Logger, messageOf } from "../logger.js";
 import type { PlatformPaths } from "../paths.js";
 import { PIDS_MAX, type TemplateResolver } from "../template-resolver.js";
 import type { BuildRecord } from "./build-record.js";
@@ -220,7 +220,7 @@ export class TemplateBuilds {
       const message = SandboxError.isInstance(error) ? error.message : `the platform failed: ${messageOf(error)}`;
       log({ level: "error", message, step });
       table.setState(buildId, "error", { message, step });
-      logger.warn("template.build_failed", { templateId, buildId, step, message: messageOf(error) });
+      logger.warn("template.build_failed", { templateId, buildId, step, ...failureOf(error) });
     } finally {
       this.#origins.delete(buildId);
       rmSync(stagingDir, { recursive: true, force: true });

@@ -5,6 +5,7 @@ import { InvalidArgumentError } from "../../errors/error-classes.js";
 import { SandboxError } from "../../errors/sandbox-error.js";
 import { STATUS_OF_REASON } from "../../errors/status-map.js";
 import { assertEnvironment } from "../../shared/environment-check.js";
+import { readTraceVariables } from "../../shared/trace-context.js";
 import { assertAccess } from "../auth.js";
 import { allowAnyOrigin, answerPreflight } from "../cors.js";
 import type { DaemonState } from "../daemon-state.js";
@@ -13,6 +14,7 @@ import { readJsonObject } from "../json-body.js";
 import { AnswerStream } from "./answer-stream.js";
 import type { CodeContext } from "./code-context.js";
 import { ContextTable } from "./context-table.js";
+import { takesVariables } from "./languages.js";
 
 type Schemas = components["schemas"];
 
@@ -107,11 +109,12 @@ export class CodeEndpoint {
     const envs = env_vars ?? {};
     assertEnvironment(Object.entries(envs));
     const context = context_id ? this.#contexts.get(context_id) : this.#contexts.default(language);
+    const traceVars = takesVariables(context.language) ? readTraceVariables((name) => req.headers[name]) : {};
     const left = new AbortController();
     res.once("close", () => left.abort());
     if (res.destroyed) return;
     try {
-      await context.execute(code, envs, left.signal, () => new AnswerStream(res, context));
+      await context.execute(code, { ...traceVars, ...envs }, left.signal, () => new AnswerStream(res, context));
     } catch (error) {
       // A default context of a language that does not exist would be listed for ever.
       if (!context_id && error instanceof InvalidArgumentError && !context.hasStarted) this.#contexts.forget(context);

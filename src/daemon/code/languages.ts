@@ -25,13 +25,18 @@ export function toLanguage(name: string | null | undefined): string {
 
 const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
+/** Whether executions in a language may have variables of their own. */
+export function takesVariables(language: string): boolean {
+  return OWN.has(language);
+}
+
 /**
  * Refuse variables that the kernel of a language cannot have for one execution.
  *
  * @throws {@link InvalidArgumentError} naming the language.
  */
 export function assertVariables(language: string, names: readonly string[]): void {
-  if (names.length > 0 && !OWN.has(language)) {
+  if (names.length > 0 && !takesVariables(language)) {
     throw new InvalidArgumentError(
       `the kernel of '${language}' takes no variables for one execution; give them to the creation of the sandbox, or set them in the code`,
     );

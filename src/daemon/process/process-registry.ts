@@ -27,6 +27,8 @@ export interface StartOptions {
   readonly cmd: string;
   readonly args: readonly string[];
   readonly envs: Readonly<Record<string, string>>;
+  /** Variables that tell the process its trace. Those of the request win, and a repetition may bring others. */
+  readonly traceVars?: Readonly<Record<string, string>> | undefined;
   /** Unresolved; `undefined` is the default of the sandbox. */
   readonly cwd: string | undefined;
   readonly tag: string | undefined;
@@ -181,7 +183,8 @@ export class ProcessRegistry {
     assertText("tag", options.tag ?? "");
     if (options.terminal?.size !== undefined) assertTerminalSize(options.terminal.size);
     const cwd = this.#workingDirectory(options);
-    const env = processEnvironment(user, this.#context.envVars, Object.entries(envs), this.#context.defaultVars);
+    const requestVars = Object.entries({ ...options.traceVars, ...envs });
+    const env = processEnvironment(user, this.#context.envVars, requestVars, this.#context.defaultVars);
     return { file: findProgram(cmd, env.get("PATH"), cwd), argv0: cmd, args, env, cwd, user };
   }
 

@@ -9,6 +9,7 @@ import {
   type StartRequest,
 } from "../../../gen/proto/process/process_pb.js";
 import { InvalidArgumentError, UnimplementedError } from "../../errors/error-classes.js";
+import { readTraceVariables } from "../../shared/trace-context.js";
 import type { DaemonState } from "../daemon-state.js";
 import { keepaliveIntervalMs } from "../keepalive.js";
 import { requestUser, resolveUser } from "../users.js";
@@ -115,6 +116,7 @@ async function startProcess(
     cmd: config.cmd,
     args: config.args,
     envs: config.envs,
+    traceVars: readTraceVariables((name) => context.requestHeader.get(name)),
     cwd: config.cwd,
     tag: request.tag,
     user,

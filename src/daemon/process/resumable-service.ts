@@ -11,6 +11,7 @@ import {
 } from "../../../gen/proto/agentsandbox/process/v1/process_pb.js";
 import { FailedPreconditionError, InvalidArgumentError } from "../../errors/error-classes.js";
 import { SandboxError } from "../../errors/sandbox-error.js";
+import { readTraceVariables } from "../../shared/trace-context.js";
 import type { DaemonState } from "../daemon-state.js";
 import { keepaliveIntervalMs } from "../keepalive.js";
 import { type BinaryStream, pathOf, type StreamCall } from "../rpc-stream.js";
@@ -123,6 +124,7 @@ async function startProcess(
     cmd: request.cmd,
     args: request.args,
     envs: request.envs,
+    traceVars: readTraceVariables((name) => context.requestHeader.get(name)),
     cwd: request.cwd,
     tag: request.tag,
     startId: request.startId,

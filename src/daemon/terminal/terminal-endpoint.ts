@@ -5,6 +5,7 @@ import type { components } from "../../../gen/openapi/terminals.js";
 import { FailedPreconditionError, InvalidArgumentError, PermissionDeniedError } from "../../errors/error-classes.js";
 import { SandboxError } from "../../errors/sandbox-error.js";
 import { STATUS_OF_REASON } from "../../errors/status-map.js";
+import { readTraceVariables } from "../../shared/trace-context.js";
 import { assertAccess } from "../auth.js";
 import type { DaemonState } from "../daemon-state.js";
 import { sendHttpError, sendJson } from "../http-response.js";
@@ -12,7 +13,7 @@ import { readJsonObject } from "../json-body.js";
 import type { ManagedProcess } from "../process/managed-process.js";
 import type { ProcessRegistry } from "../process/process-registry.js";
 import { resolveUser } from "../users.js";
-import { optionalInteger, optionalString, parseTerminalStart, type TerminalStart } from "./frames.js";
+import { optionalInteger, optionalString, parseTerminalStart } from "./frames.js";
 import { type Attachment, TerminalConnection } from "./terminal-connection.js";
 import { TerminalSessions } from "./terminal-session.js";
 import { type Grant, MAX_TICKET_LIFE_MS, TicketStore } from "./ticket-store.js";
@@ -69,7 +70,7 @@ export class TerminalEndpoint {
           windowBytes: query.windowBytes,
           opening:
             grant === undefined
-              ? { isKnown: false, open: (start) => this.#open({ kind: "start", start }, query) }
+              ? { isKnown: false, open: (start) => this.#open({ kind: "start", start, traceVars: traceVarsOf(req) }, query) }
               : { isKnown: true, open: () => this.#open(grant, query) },
         });
         this.#connections.add(connection);
@@ -88,7 +89,7 @@ export class TerminalEndpoint {
   /** `POST` for a ticket; the request was authorised. */
   async handleTicket(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const body = await readJsonObject(req, MAX_MESSAGE_BYTES);
-    const grant = toGrant(body);
+    const grant = toGrant(body, traceVarsOf(req));
     if (grant.kind === "attach") this.#findTerminal(grant.pid);
     const lifeMs = optionalInteger(body, "expires_in_ms", 1, MAX_TICKET_LIFE_MS) ?? MAX_TICKET_LIFE_MS;
     const origin = optionalString(body, "origin");
@@ -118,7 +119,7 @@ export class TerminalEndpoint {
 
   async #open(grant: Grant, query: TerminalQuery): Promise<Attachment> {
     if (grant.kind === "start") {
-      const process = await this.#start(grant.start);
+      const process = await this.#start(grant);
       return { process, session: this.#sessions.open(process, query.session), fromOffset: 0 };
     }
     const process = this.#findTerminal(grant.pid);
@@ -127,12 +128,13 @@ export class TerminalEndpoint {
     return { process, session, fromOffset: query.fromOffset };
   }
 
-  async #start(start: TerminalStart): Promise<ManagedProcess> {
+  async #start({ start, traceVars }: Extract<Grant, { kind: "start" }>): Promise<ManagedProcess> {
     const { cols, rows, timeout_ms: timeoutMs } = start;
     return this.#processes.start({
       startId: start.start_id ?? "",
       ...(start.cmd === undefined ? SHELL : { cmd: start.cmd, args: start.args ?? [] }),
       envs: start.envs ?? {},
+      traceVars,
       cwd: start.cwd,
       tag: start.tag,
       user: resolveUser(start.user, this.#state),
@@ -149,11 +151,11 @@ export class TerminalEndpoint {
   }
 }
 
-function toGrant(body: Readonly<Record<string, unknown>>): Grant {
+function toGrant(body: Readonly<Record<string, unknown>>, traceVars: Readonly<Record<string, string>>): Grant {
   const pid = optionalInteger(body, "pid", 1, MAX_PID);
   const start = body.start === undefined ? undefined : parseTerminalStart(body.start);
   if (pid !== undefined && start === undefined) return { kind: "attach", pid };
-  if (pid === undefined && start !== undefined) return { kind: "start", start };
+  if (pid === undefined && start !== undefined) return { kind: "start", start, traceVars };
   throw new InvalidArgumentError("a ticket is for exactly one of pid and start");
 }
 
@@ -161,6 +163,10 @@ function toGrant(body: Readonly<Record<string, unknown>>): Grant {
 async function openWebSocketServer(): Promise<WebSocketServer> {
   const { WebSocketServer } = await import("ws");
   return new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: MAX_MESSAGE_BYTES, clientTracking: false });
+}
+
+function traceVarsOf({ headers }: IncomingMessage): Readonly<Record<string, string>> {
+  return readTraceVariables((name) => headers[name]);
 }
 
 function pathOf(req: IncomingMessage): string {

@@ -3,7 +3,10 @@ import { AuthenticationError, PermissionDeniedError, RateLimitError } from "../.
 import type { TerminalStart } from "./frames.js";
 
 /** What a ticket opens. */
-export type Grant = { readonly kind: "attach"; readonly pid: number } | { readonly kind: "start"; readonly start: TerminalStart };
+export type Grant =
+  | { readonly kind: "attach"; readonly pid: number }
+  /** `traceVars` tell the program the trace of the request that asked for it. */
+  | { readonly kind: "start"; readonly start: TerminalStart; readonly traceVars: Readonly<Record<string, string>> };
 
 export interface NewTicket {
   readonly grant: Grant;

@@ -6,7 +6,8 @@ import { type FcFamily, type FcRegion, toFcEndpoints } from "../../shared/fc-end
 import { type ApiKeyProvider, type ConnectionOptions, resolveConfig } from "../../transport/config.js";
 
 /** Which account, where. Each absent option comes from the environment. */
-export interface FcAccountOptions extends Pick<ConnectionOptions, "requestTimeoutMs" | "proxy" | "retries" | "logger" | "fetch"> {
+export interface FcAccountOptions
+  extends Pick<ConnectionOptions, "requestTimeoutMs" | "proxy" | "retries" | "logger" | "telemetry" | "fetch"> {
   /** Environment: `AGENT_SANDBOX_REGION`, `SANDBOX_REGION`, `FCSANDBOX_REGION_ID`. @defaultValue "cn-hangzhou" */
   readonly region?: FcRegion | undefined;
   /** Environment: `ALIBABA_CLOUD_ACCESS_KEY_ID` and `…_SECRET`, `ALIBABA_CLOUD_SECURITY_TOKEN`, or the same with `ALICLOUD_`. */

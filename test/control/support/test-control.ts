@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createJsonLogger } from "../../../src/control/logger.js";
+import { createLogger } from "../../../src/control/logger.js";
 import { type PlatformPaths, resolvePaths } from "../../../src/control/paths.js";
 import { openPlatform, type Platform, type PlatformSettings } from "../../../src/control/platform.js";
 import type { TemplateResolver } from "../../../src/control/template-resolver.js";
@@ -74,10 +74,11 @@ async function openAt(place: Place, settings: Partial<PlatformSettings>, givenDr
   const templateStore = createTemplateStore(paths.templatesDir);
   const log: string[] = [];
   let onLogLine: (line: string) => void = () => {};
-  const logger = createJsonLogger((line) => {
+  const write = (line: string) => {
     log.push(line);
     onLogLine(line);
-  }, "debug");
+  };
+  const logger = createLogger(write, { level: "debug" });
   const defaults = {
     port: 0,
     host: "127.0.0.1",

@@ -639,6 +639,8 @@ export const ProcessService: GenService<{
    * Repeating the call with the same `start_id` starts nothing: it follows the process of the first call from `from_offset`. The
    * daemon keeps a `start_id` as long as it keeps the process.
    * The program runs as the user of the `Authorization: Basic` header, else as the default user of the sandbox.
+   * Valid `traceparent`, `tracestate` and `baggage` headers (W3C Trace Context and Baggage) become the variables TRACEPARENT, TRACESTATE and
+   * BAGGAGE of the program; they win over those of the sandbox, and `envs` over them. Malformed ones count as absent.
    * The stream ends after `ended`. A stream that ends without it says nothing about the process: call Attach.
    * `Connect-Timeout-Ms` ends the stream only; the life of the process is `timeout_ms`.
    * Errors: invalid_argument (program not found, working directory missing, bad size, malformed `start_id`, `from_offset` beyond the
