@@ -64,8 +64,8 @@ describeOnPlatform("sandboxes for harnesses", ({ apiUrl, sandboxUrl, apiKey }) =
   });
 
   it("a session with an id outlives its time as files, and one without does not", async () => {
-    const provider = provide({ create: { timeoutMs: 3_000 } });
-    const [kept, gone] = await Promise.all([provider.createSession({ sessionId: "kept" }), provider.createSession()]);
+    const [kept, gone] = await Promise.all([provide().createSession({ sessionId: "kept" }), provide().createSession()]);
+    for (const { id } of [kept, gone]) await Sandbox.setTimeout(id, 1_000, connection);
     await expect.poll(async () => (await Sandbox.getInfo(kept.id, connection)).state, POLL).toBe("paused");
     await expect.poll(async () => (await listed()).map(({ sandboxId }) => sandboxId), POLL).not.toContain(gone.id);
   });
