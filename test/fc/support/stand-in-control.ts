@@ -86,7 +86,7 @@ export class StandInControl {
     const names = String(match[2]).split(";");
     const [pathname = "", query = ""] = path.split("?");
     const lines = names.map((name) => `${name}:${name === "host" ? host : String(headers[name])}\n`).join("");
-    const canonical = [method, pathname, query.split("&").sort().join("&"), lines, names.join(";"), sha256(body)].join("\n");
+    const canonical = [method, pathname, sortedByName(query), lines, names.join(";"), sha256(body)].join("\n");
     const hmac = createHmac("sha256", ACCESS_KEY.accessKeySecret).update(`ACS3-HMAC-SHA256\n${sha256(canonical)}`);
     return hmac.digest("hex") === match[3] ? undefined : "the signature does not match";
   }
@@ -98,4 +98,14 @@ function sha256(text: string): string {
 
 function refusal(status: number, code: string, message: string): Reply {
   return { status, body: { code, message, requestId: "req-1" } };
+}
+
+/** By name, then by value: as whole texts, a name would come behind a longer one, since `=` is greater than `%`. */
+function sortedByName(query: string): string {
+  const pairs = query.split("&").map((pair) => pair.split("=") as [string, string?]);
+  const compare = (a = "", b = "") => (a < b ? -1 : Number(a > b));
+  return pairs
+    .sort(([a, x], [b, y]) => compare(a, b) || compare(x, y))
+    .map((pair) => pair.join("="))
+    .join("&");
 }
