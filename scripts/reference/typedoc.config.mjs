@@ -34,6 +34,7 @@ const SHAPES = [
   "SignatureOpts",
   "Split",
   "TemplateDefinition",
+  "toMastraTool",
   "UserOption",
   "ValueOf",
 ];

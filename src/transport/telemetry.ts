@@ -48,7 +48,12 @@ export interface StreamOptions {
  * client and are no API for others.
  */
 export interface Telemetry {
+  /** @internal */
   begin(facts: CallFacts): CallSpan;
-  /** The same client; following a process is one call, over however many connections, and ends with the events. */
+  /**
+   * The same client; following a process is one call, over however many connections, and ends with the events.
+   *
+   * @internal
+   */
   watchStreams<C extends StreamClient>(client: C, facts: Pick<CallFacts, "sandboxId" | "templateId">): C;
 }

@@ -25,6 +25,7 @@ export interface CreateSessionOptions {
   readonly sessionId?: string | undefined;
   /** Names what `onFirstCreate` does. */
   readonly identity?: string | undefined;
+  /** Sets a new sandbox up; with `identity` once, for all that start from the snapshot of it. */
   readonly onFirstCreate?: ((session: Experimental_SandboxSession, options: { abortSignal?: AbortSignal }) => Promise<void>) | undefined;
   readonly abortSignal?: AbortSignal | undefined;
 }

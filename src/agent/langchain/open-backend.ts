@@ -28,6 +28,7 @@ export class OwnedSandboxBackend extends SandboxBackend implements AsyncDisposab
     return this.#session.close();
   }
 
+  /** The same as `close`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

@@ -52,6 +52,7 @@ export class ThreadBackends implements AsyncDisposable {
     await Promise.all(backends.map((backend) => backend?.close()));
   }
 
+  /** The same as `close`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

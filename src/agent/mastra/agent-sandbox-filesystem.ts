@@ -75,6 +75,7 @@ export class AgentSandboxFilesystem extends MastraFilesystem {
     return this.#sandbox.workingDirectory;
   }
 
+  /** A file as text in `options.encoding`, or its bytes. @throws `FileNotFoundError`, `IsDirectoryError` */
   override async readFile(path: string, options: ReadOptions = {}): Promise<string | Buffer> {
     return this.#call({ operation: "readFile", path }, async ({ files }, at) => {
       const bytes = await files.read(at(path), { format: "bytes" });
@@ -83,6 +84,7 @@ export class AgentSandboxFilesystem extends MastraFilesystem {
     });
   }
 
+  /** Write a whole file; parents are made unless `recursive` is false. @throws `FileExistsError` `overwrite` is false; `StaleFileError` it changed since `expectedMtime` */
   override async writeFile(path: string, content: FileContent, options: WriteOptions = {}): Promise<void> {
     await this.#change({ operation: "writeFile", path }, async (sandbox, at) => {
       const { files } = sandbox;
@@ -109,6 +111,7 @@ export class AgentSandboxFilesystem extends MastraFilesystem {
     });
   }
 
+  /** Remove a file. @throws `FileNotFoundError` unless `force`; `IsDirectoryError` */
   override async deleteFile(path: string, options: RemoveOptions = {}): Promise<void> {
     await this.#change({ operation: "deleteFile", path }, async ({ files }, at) => {
       const entry = await findEntry(files, at(path));
@@ -118,6 +121,7 @@ export class AgentSandboxFilesystem extends MastraFilesystem {
     });
   }
 
+  /** Copy a file, or a directory with `recursive`. @throws `FileNotFoundError`, `IsDirectoryError`; `FileExistsError` `overwrite` is false */
   override async copyFile(src: string, dest: string, options: CopyOptions = {}): Promise<void> {
     const call = { operation: "copyFile", path: src, target: dest };
     await this.#change(call, async (sandbox, at) => {
@@ -128,6 +132,7 @@ export class AgentSandboxFilesystem extends MastraFilesystem {
     });
   }
 
+  /** Move a file or a directory. @throws `FileNotFoundError`; `FileExistsError` `overwrite` is false */
   override async moveFile(src: string, dest: string, options: CopyOptions = {}): Promise<void> {
     const call = { operation: "moveFile", path: src, target: dest };
     await this.#change(call, async (sandbox, at) => {
@@ -136,6 +141,7 @@ export class AgentSandboxFilesystem extends MastraFilesystem {
     });
   }
 
+  /** Make a directory, with its parents unless `recursive` is false. @throws `FileExistsError`, `DirectoryNotFoundError` */
   override async mkdir(path: string, options: { recursive?: boolean } = {}): Promise<void> {
     await this.#change({ operation: "mkdir", path, kind: "directory" }, async ({ files }, at) => {
       const type = typeOf(await findEntry(files, at(path)));
@@ -146,6 +152,7 @@ export class AgentSandboxFilesystem extends MastraFilesystem {
     });
   }
 
+  /** Remove a directory, with what is in it if `recursive`. @throws `DirectoryNotFoundError`, `DirectoryNotEmptyError`, `NotDirectoryError` */
   override async rmdir(path: string, options: RemoveOptions = {}): Promise<void> {
     const call = { operation: "rmdir", path, kind: "directory" } as const;
     await this.#change(call, async (sandbox, at) => {
@@ -160,6 +167,7 @@ export class AgentSandboxFilesystem extends MastraFilesystem {
     });
   }
 
+  /** What is in a directory, below it too if `recursive`. @throws `DirectoryNotFoundError`, `NotDirectoryError` */
   override async readdir(path: string, options: ListOptions = {}): Promise<FileEntry[]> {
     const depth = options.recursive ? (options.maxDepth ?? DEFAULT_MAX_DEPTH) + 1 : 1;
     const entries = await this.#list("readdir", path, depth);
@@ -182,10 +190,12 @@ export class AgentSandboxFilesystem extends MastraFilesystem {
     );
   }
 
+  /** Whether something is there, a directory too. */
   override async exists(path: string): Promise<boolean> {
     return this.#call({ operation: "exists", path }, async ({ files }, at) => typeOf(await findEntry(files, at(path))) !== undefined);
   }
 
+  /** What is there. `createdAt` is the time of the last change, as no older one is known. @throws `FileNotFoundError` */
   override async stat(path: string): Promise<FileStat> {
     return this.#call({ operation: "stat", path }, async ({ files }, at) => {
       const entry = await files.getInfo(at(path));
@@ -219,6 +229,7 @@ export class AgentSandboxFilesystem extends MastraFilesystem {
     return resolved.startsWith("/") ? resolved : undefined;
   }
 
+  /** What Mastra shows of the provider. */
   getInfo(): FilesystemInfo {
     const { id, name, provider, status, error, readOnly, basePath } = this;
     return {
@@ -232,6 +243,7 @@ export class AgentSandboxFilesystem extends MastraFilesystem {
     };
   }
 
+  /** What a model is told about these files. */
   getInstructions(context?: InstructionsContext): string {
     const base = this.basePath === undefined ? "the working directory of the sandbox" : this.basePath;
     const usual = `Files are those of the sandbox: file tools and commands see the same paths. Relative paths begin in ${base}.`;

@@ -80,6 +80,7 @@ export class AgentSandboxProcess extends ProcessHandle {
     await this.#requireStdin().sendStdin(data);
   }
 
+  /** End its standard input. @throws `UnsupportedStdinCloseError` the daemon of the sandbox is too old for that. */
   override async closeStdin(): Promise<void> {
     const handle = this.#requireStdin();
     if (!this.#options.canCloseStdin) {

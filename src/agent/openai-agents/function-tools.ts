@@ -8,7 +8,7 @@ export type FunctionToolOutput = string | (ToolOutputText | ToolOutputImage)[];
 export type SandboxFunctionTool = FunctionTool<unknown, FunctionToolSchema, FunctionToolOutput>;
 
 /** The type of schemas that are not strict. */
-interface FunctionToolSchema {
+export interface FunctionToolSchema {
   type: "object";
   properties: Record<string, Readonly<Record<string, unknown>>>;
   required: string[];

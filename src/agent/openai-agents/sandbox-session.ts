@@ -59,7 +59,7 @@ export class AgentSandboxSession implements SandboxSession<AgentSandboxSessionSt
   /** Changes of the manifest, one after the other. */
   #changes: Promise<unknown> = Promise.resolve();
 
-  /** Made by {@link AgentSandboxClient}. */
+  /** @internal */
   constructor(state: AgentSandboxSessionState, place: SessionSandbox, options: AgentSandboxClientOptions) {
     this.state = state;
     this.#place = place;
@@ -78,14 +78,17 @@ export class AgentSandboxSession implements SandboxSession<AgentSandboxSessionSt
     return this.#place.isRunning();
   }
 
+  /** Have `hook` called before the session stops; the returned function takes that back. */
   registerPreStopHook(hook: SandboxPreStopHook): () => void {
     return this.#hooks.add(hook);
   }
 
+  /** Call the hooks, each once. */
   runPreStopHooks(): Promise<void> {
     return this.#hooks.run();
   }
 
+  /** The same as {@link AgentSandboxSession.runPreStopHooks}, by the name under which the framework calls it. */
   preStop(_options?: SandboxSessionLifecycleOptions): Promise<void> {
     return this.#hooks.run();
   }
@@ -117,6 +120,7 @@ export class AgentSandboxSession implements SandboxSession<AgentSandboxSessionSt
     return new WorkspaceEditor({ files: () => this.#files(runAs), resolve: (path) => this.#resolve(path, { forWrite: true }) });
   }
 
+  /** True: commands get a terminal where they ask for one. */
   supportsPty(): boolean {
     return true;
   }
@@ -174,6 +178,7 @@ export class AgentSandboxSession implements SandboxSession<AgentSandboxSessionSt
     }));
   }
 
+  /** Whether something is there, for the user of the call. */
   async pathExists(path: string, runAs?: string): Promise<boolean> {
     const target = this.#resolve(path);
     return (await (await this.#files(runAs)).kindOf(target)) !== undefined;
