@@ -15,11 +15,17 @@ const NEXT_STEPS: Partial<Record<ErrorReason, string>> = {
   sandbox_gone: "it ended; `abx create --timeout` gives the next one a longer life",
 };
 
+/** Where a key leads without a URL. */
+const E2B_HOST = "//api.e2b.app";
+const UNMEANT_SERVER =
+  "a key is set and no URL, which means E2B's own server: set AGENT_SANDBOX_API_URL to another one, or unset AGENT_SANDBOX_API_KEY and E2B_API_KEY for the platform of this machine";
+
 /** What somebody can do about a failure, or `undefined` where its message says all that there is to say. */
 export function nextStepOf(error: unknown): string | undefined {
   if (!SandboxError.isInstance(error)) return undefined;
   // A path of this machine is none that a sandbox could show.
   if (error.reason === "file_not_found" && error.sandboxId === undefined) return undefined;
+  if (error.reason === "connection" && error.message.includes(E2B_HOST)) return UNMEANT_SERVER;
   const step = NEXT_STEPS[error.reason];
   return step === undefined || mentions(error.message) ? undefined : step;
 }

@@ -100,6 +100,7 @@ export function buildProgram(context: ProgramContext): Command {
     .command("exec")
     .description("run a command: everything after -- reaches it as it is")
     .usage("[options] <sandbox-id> -- <command> [arguments...]")
+    .showHelpAfterError("(options of the command stand behind --; a line of a shell is: -- sh -c 'line'; add --help for the usage)")
     .argument("<sandbox-id>")
     .argument("<command...>")
     .option("-e, --env <KEY=VALUE>", "variable for the command; repeatable", collectPair)

@@ -30,7 +30,8 @@ export async function runCopyCommand(source: string, target: string, options: Co
   if (options.json) await writeJson({ source, target: copied.path, entryCount: copied.entryCount, bytes: copied.bytes });
   else {
     const entries = copied.entryCount === 1 ? "" : `${copied.entryCount} entries, `;
-    await notices.tell(`abx: copied ${entries}${formatBytes(copied.bytes)} to ${copied.path}`);
+    const place = direction.kind === "upload" ? `${direction.sandboxId}:${copied.path}` : copied.path;
+    await notices.tell(`abx: copied ${entries}${formatBytes(copied.bytes)} to ${place}`);
   }
   return EXIT.ok;
 }
