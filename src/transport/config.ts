@@ -88,7 +88,7 @@ const SERVICES: readonly unknown[] = ["e2b", "fc", undefined] satisfies (Service
 const ENCODINGS: readonly string[] = ["auto", "json", "binary"] satisfies Encoding[];
 
 /** Environment names of each setting, strongest first. */
-const VARIABLES = {
+export const VARIABLES = {
   api_key: ["AGENT_SANDBOX_API_KEY", "E2B_API_KEY", "SANDBOX_API_KEY"],
   domain: ["AGENT_SANDBOX_DOMAIN", "E2B_DOMAIN", "SANDBOX_DOMAIN"],
   region: ["AGENT_SANDBOX_REGION", "SANDBOX_REGION"],
