@@ -115,6 +115,29 @@ describe("an access key", () => {
     expect(standIn.requestsTo("api.")).toEqual(["POST /sandboxes"]);
   });
 
+  it("gives no more keys once its connection is disposed of, and a key that is just being made is deleted too", async () => {
+    await using standIn = await FcStandIn.open();
+    const [started, released] = [openGate(), openGate()];
+    const held: typeof fetch = async (input, init) => {
+      if (String(input).includes("/api-keys") && init?.method === "POST") {
+        started.open();
+        await released.opened;
+      }
+      return standIn.fetch(input, init);
+    };
+    const connection = fcConnection({ region: REGION, accessKey: ACCESS_KEY, fetch: held });
+    const early = FcSandbox.create(connection).catch((error: unknown) => error);
+    await started.opened;
+    const disposed = connection[Symbol.asyncDispose]();
+    await expect(FcSandbox.create(connection)).rejects.toThrow(/disposed of .* make another one/);
+    released.open();
+    await disposed;
+    await early;
+    await expect(FcSandbox.create(connection)).rejects.toMatchObject({ reason: "failed_precondition" });
+    await connection[Symbol.asyncDispose]();
+    expect([standIn.control.createdKeys, standIn.control.keys.size]).toEqual([1, 0]);
+  });
+
   it("that is refused rejects the call with the reason of the account's control plane", async () => {
     await using standIn = await FcStandIn.open();
     const accessKey = { ...ACCESS_KEY, accessKeySecret: "another" };
