@@ -1,4 +1,5 @@
 import { DEFAULT_MAX_TEXT_LENGTH } from "./bounded-text.js";
+import { ChangeQueue } from "./change-queue.js";
 import type { SandboxSession } from "./sandbox-session.js";
 import type { Tool } from "./tool.js";
 import { commandTools } from "./tools/command-tools.js";
@@ -14,7 +15,8 @@ export interface ToolsetOptions {
 
 /**
  * The tools for one conversation: `run_code`, `run_command`, `list_processes`, `read_file`, `write_file`, `edit_file`, `list_files`,
- * `search_files`, `create_sandbox`, `kill_sandbox` and `get_port_url`.
+ * `search_files`, `create_sandbox`, `kill_sandbox` and `get_port_url`. Calls may run at the same time; those that change one file wait for each
+ * other.
  *
  * ```ts
  * await using session = new SandboxSession();
@@ -22,6 +24,6 @@ export interface ToolsetOptions {
  * ```
  */
 export function createTools(session: SandboxSession, { maxTextLength = DEFAULT_MAX_TEXT_LENGTH }: ToolsetOptions = {}): Tool[] {
-  const context = { session, maxTextLength };
+  const context = { session, changes: new ChangeQueue(), maxTextLength };
   return [...commandTools(context), ...fileTools(context), searchTool(context), ...sandboxTools(context)];
 }

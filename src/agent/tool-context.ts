@@ -1,9 +1,11 @@
+import type { ChangeQueue } from "./change-queue.js";
 import type { SandboxSession } from "./sandbox-session.js";
 import type { Parameter } from "./tool-input.js";
 
 /** What the tools of one conversation share. */
 export interface ToolContext {
   readonly session: SandboxSession;
+  readonly changes: ChangeQueue;
   /** Characters of text in a result, of each stream of output. */
   readonly maxTextLength: number;
 }

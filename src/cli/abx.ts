@@ -8,6 +8,6 @@ if (complaint !== undefined) {
   process.stderr.write(`abx: ${complaint}\n`);
   process.exit(1);
 }
-loadDotEnv();
+const dotEnv = loadDotEnv();
 // Everything written has been taken by now; an open stdin or an idle connection must not hold the process.
-process.exit(await runCli(process.argv.slice(2)));
+process.exit(await runCli(process.argv.slice(2), dotEnv));

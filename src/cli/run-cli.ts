@@ -1,5 +1,7 @@
-import { CommanderError } from "commander";
+import { type Command, CommanderError } from "commander";
 import { SandboxError } from "../errors/sandbox-error.js";
+import type { DotEnv } from "./dot-env.js";
+import { refuseForeignKey } from "./dot-env-rule.js";
 import { EXIT, exitCodeOf } from "./exit-code.js";
 import { nextStepOf } from "./next-step.js";
 import { Notices } from "./notices.js";
@@ -11,8 +13,8 @@ import { styleFor } from "./style.js";
 /** What the kernel reports for a program that wrote into a pipe nobody reads (128 + SIGPIPE). */
 const EXIT_BROKEN_PIPE = 141;
 
-/** Run one `abx` command line; resolves to the exit status. */
-export async function runCli(args: readonly string[]): Promise<number> {
+/** Run one `abx` command line with the settings in `process.env`, of which some are of `dotEnv`; resolves to the exit status. */
+export async function runCli(args: readonly string[], dotEnv: DotEnv): Promise<number> {
   const outputClosed = watchClosedOutput();
   let exitCode: number = EXIT.ok;
   let closedOutputCounts = true;
@@ -23,7 +25,9 @@ export async function runCli(args: readonly string[]): Promise<number> {
     exitCode = code;
   };
   try {
-    await buildProgram({ outputClosed, setExitCode, ignoreClosedOutput, notices: new Notices() }).parseAsync(args, { from: "user" });
+    await buildProgram({ outputClosed, setExitCode, ignoreClosedOutput, notices: new Notices() })
+      .hook("preAction", (_program, command) => refuseForeignKey(pathOf(command), dotEnv))
+      .parseAsync(args, { from: "user" });
     if (!outputClosed.aborted || !closedOutputCounts) return exitCode;
     return (await reportLostOutput(outputClosed)) ? EXIT.general : EXIT_BROKEN_PIPE;
   } catch (error) {
@@ -32,6 +36,11 @@ export async function runCli(args: readonly string[]): Promise<number> {
     await writeErr(describeError(error, args));
     return exitCodeOf(error);
   }
+}
+
+/** The words that name a command, such as `template deploy`. */
+function pathOf(command: Command): string {
+  return command.parent === null ? "" : `${pathOf(command.parent)} ${command.name()}`.trim();
 }
 
 /** Say why stdout took nothing more; false when its reader has gone away, which needs no word. */

@@ -94,8 +94,11 @@ function defaultPoolSize(): number {
 }
 
 function fromEnvironment(name: string): number | undefined {
-  const configured = process.env[`AGENT_SANDBOX_${name}`];
-  return configured ? Number(configured) : undefined;
+  const variable = `AGENT_SANDBOX_${name}`;
+  const configured = process.env[variable]?.trim();
+  if (!configured) return undefined;
+  if (/^\d{1,15}$/.test(configured)) return Number(configured);
+  throw new InvalidArgumentError(`${variable} must be a whole number, not ${JSON.stringify(configured)}`);
 }
 
 function checkDiskMb(value: number): number {

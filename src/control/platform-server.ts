@@ -15,6 +15,8 @@ import type { VolumeContentServer } from "./volumes/volume-content-server.js";
 
 /** Longer than any client keeps an idle connection, so that the client closes first. */
 const KEEP_ALIVE_MS = 640_000;
+/** After so long a silence the peer is asked whether it is there, since a stream may be silent for good and one that died says nothing. */
+const PROBE_AFTER_MS = 30_000;
 /** Whole head of a request; the longest file URL fits several times. */
 const MAX_HEADER_BYTES = 64 * 1024;
 /** Services and endpoints of the daemon; ids stand in none of them. */
@@ -48,6 +50,8 @@ export class PlatformServer {
       requestTimeout: 0,
       headersTimeout: 60_000,
       keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAlive: true,
+      keepAliveInitialDelay: PROBE_AFTER_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
       highWaterMark: STREAM_BUFFER_BYTES,
       shouldUpgradeCallback: isSwitchWanted,

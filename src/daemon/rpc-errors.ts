@@ -2,6 +2,7 @@ import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { ErrorInfoSchema } from "../../gen/proto/agentsandbox/errors/v1/error_info_pb.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import { type ConnectCodeName, STATUS_OF_REASON } from "../errors/status-map.js";
+import { WrongKindError } from "./filesystem/file-error.js";
 
 const CODE_OF_NAME: Record<ConnectCodeName, Code> = {
   canceled: Code.Canceled,
@@ -47,5 +48,6 @@ export function toConnectError(error: unknown): ConnectError {
     return new ConnectError(error instanceof Error ? error.message : "the daemon failed", Code.Internal, undefined, undefined, error);
   }
   const detail = { desc: ErrorInfoSchema, value: { reason: error.reason, domain: "agent-sandbox" } };
-  return new ConnectError(error.message, CODE_OF_NAME[STATUS_OF_REASON[error.reason].connect], undefined, [detail], error);
+  const code = error instanceof WrongKindError ? Code.Internal : CODE_OF_NAME[STATUS_OF_REASON[error.reason].connect];
+  return new ConnectError(error.message, code, undefined, [detail], error);
 }

@@ -1,3 +1,4 @@
+import { FailedPreconditionError } from "../errors/error-classes.js";
 import { untilAborted } from "../shared/until-aborted.js";
 import type { RequestOptions } from "../transport/config.js";
 import type { FcApiKey, FcControlClient } from "./fc-control-client.js";
@@ -29,6 +30,7 @@ export class FcKeyExchange implements AsyncDisposable {
   #keys: FcApiKey[] = [];
   #newestAge: (() => number) | undefined;
   #pending: Promise<FcApiKey> | undefined;
+  #isDisposed = false;
 
   constructor(control: FcControlClient, options: FcKeyExchangeOptions = {}) {
     this.#control = control;
@@ -41,8 +43,13 @@ export class FcKeyExchange implements AsyncDisposable {
    *
    * A key that the service refused although its time is not over is replaced, but not one that was made a moment ago: it is refused for another
    * reason, and each exchange leaves a key in the account.
+   *
+   * @throws {@link FailedPreconditionError} this is disposed of: nobody would delete a key that is made later.
    */
   async get(call: { readonly signal?: AbortSignal | undefined; readonly refused?: string | undefined } = {}): Promise<string> {
+    if (this.#isDisposed) {
+      throw new FailedPreconditionError("the connection to the FC service is disposed of and gives no more API keys; make another one");
+    }
     const newest = this.#keys.at(-1);
     const ageMs = this.#newestAge?.() ?? 0;
     const leftMs = newest === undefined ? 0 : Math.min(newest.expiresAt.getTime() - Date.now(), this.#lifeMs - ageMs);
@@ -64,6 +71,7 @@ export class FcKeyExchange implements AsyncDisposable {
 
   /** Delete the keys that were made. A key that cannot be deleted expires; the first failure is thrown after all were tried. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
     await this.#pending?.catch(() => undefined);
     const outcomes = await Promise.allSettled(this.#keys.splice(0).map(({ apiKeyId }) => this.#control.deleteApiKey(apiKeyId)));
     const failure = outcomes.find((outcome) => outcome.status === "rejected");

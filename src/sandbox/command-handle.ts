@@ -25,7 +25,7 @@ export type CommandOutput =
 export type CommandBytes = { readonly type: "stdout" | "stderr" | "pty"; readonly data: Uint8Array } | OutputGap;
 
 /** Receives output. A promise that it returns is awaited before the next piece, and before `wait()` settles. */
-export type OutputCallback<T> = (output: T) => void | Promise<void>;
+export type OutputCallback<T> = (output: T) => unknown;
 
 /** What becomes of the output. `T` is `string`, or `Uint8Array` with `format: "bytes"`. */
 export interface OutputOptions<T> {

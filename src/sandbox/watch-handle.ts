@@ -2,13 +2,13 @@ import { InternalError } from "../errors/error-classes.js";
 import type { FilesystemEvent, WatchStream } from "../protocol/filesystem-client.js";
 
 /** Receives one change. A promise that it returns is awaited before the next. */
-export type WatchCallback = (event: FilesystemEvent) => void | Promise<void>;
+export type WatchCallback = (event: FilesystemEvent) => unknown;
 
 /**
  * Called exactly once when a watch is over: without an error after `stop()` and a clean end, else with what ended it. What is no `Error`, as the
  * reason of an abort may be, is the `cause` of one.
  */
-export type WatchExitCallback = (error?: Error) => void | Promise<void>;
+export type WatchExitCallback = (error?: Error) => unknown;
 
 /** A running watch of a directory. */
 export class WatchHandle implements AsyncDisposable {

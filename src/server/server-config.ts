@@ -51,7 +51,11 @@ export interface ServerConfig {
   readonly sandboxId: string | undefined;
 }
 
+/** A number, and what the caller knows it by. */
+type Setting = readonly [name: string, value: number];
+
 const DEFAULT_MAX_UPLOAD_BYTES = 100 * 1024 * 1024;
+const DEFAULT_PTY_PORT = 9001;
 
 /**
  * Decide the settings: the options first, then our variables, then those of the Python runtime.
@@ -59,15 +63,25 @@ const DEFAULT_MAX_UPLOAD_BYTES = 100 * 1024 * 1024;
  * @throws {@link InvalidArgumentError} a setting cannot be.
  */
 export function resolveServerConfig(options: ServerOptions, env: Readonly<Record<string, string | undefined>>): ServerConfig {
-  const variable = (name: string): string | undefined => env[`AGENT_SANDBOX_${name}`] || env[`EBX_${name}`] || undefined;
-  const maxUploadBytes = options.maxUploadBytes ?? toNumber(variable("MAX_UPLOAD_SIZE")) ?? DEFAULT_MAX_UPLOAD_BYTES;
+  const nameOf = (name: string) => [`AGENT_SANDBOX_${name}`, `EBX_${name}`].find((full) => env[full]);
+  const variable = (name: string): string | undefined => env[nameOf(name) ?? ""];
+  const wholeNumber = (option: string, value: number | undefined, name: string, fallback: number): Setting => {
+    const full = nameOf(name);
+    return value !== undefined || full === undefined ? [option, value ?? fallback] : [full, toNumber(full, env[full] ?? "")];
+  };
+  const [maxUploadName, maxUploadBytes] = wholeNumber(
+    "maxUploadBytes",
+    options.maxUploadBytes,
+    "MAX_UPLOAD_SIZE",
+    DEFAULT_MAX_UPLOAD_BYTES,
+  );
   if (!Number.isSafeInteger(maxUploadBytes) || maxUploadBytes < 1)
-    throw new InvalidArgumentError("maxUploadBytes must be a whole number above 0");
+    throw new InvalidArgumentError(`${maxUploadName} must be a whole number above 0, not ${String(maxUploadBytes)}`);
   if (options.token === "") throw new InvalidArgumentError("token must not be empty; leave it out to let everyone call");
   return Object.freeze({
     port: checkPort("port", options.port ?? 9000),
     host: options.host ?? "0.0.0.0",
-    ptyPort: checkPort("ptyPort", options.ptyPort ?? toNumber(variable("PTY_PORT")) ?? 9001),
+    ptyPort: checkPort(...wholeNumber("ptyPort", options.ptyPort, "PTY_PORT", DEFAULT_PTY_PORT)),
     token: options.token ?? variable("SERVER_TOKEN"),
     baseDir: options.baseDir ?? variable("SERVER_BASE_DIR") ?? "/home/user",
     groups: chooseGroups(options.groups ?? {}, variable("SERVER_DISABLED_GROUPS") ?? ""),
@@ -87,6 +101,7 @@ function checkPort(name: string, value: number): number {
   return value;
 }
 
-function toNumber(text: string | undefined): number | undefined {
-  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+function toNumber(name: string, text: string): number {
+  if (!/^\d{1,15}$/.test(text.trim())) throw new InvalidArgumentError(`${name} must be a whole number, not ${JSON.stringify(text)}`);
+  return Number(text);
 }

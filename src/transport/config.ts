@@ -35,7 +35,10 @@ export interface ConnectionOptions extends RequestOptions {
   readonly domain?: string | undefined;
   /** URL of the control plane. Environment: `AGENT_SANDBOX_API_URL`, `E2B_API_URL`, `SANDBOX_API_BASE_URL`. */
   readonly apiUrl?: string | undefined;
-  /** One URL for the daemons of all sandboxes; the server tells them apart by header. */
+  /**
+   * One URL for the daemons of all sandboxes; the server tells them apart by header. Environment, unless both `apiUrl` and `domain` are options:
+   * `AGENT_SANDBOX_SANDBOX_URL`, `E2B_SANDBOX_URL`.
+   */
   readonly sandboxUrl?: string | undefined;
   /** Force one kind. Absent: `local` when neither a key nor a URL is found anywhere. */
   readonly platform?: PlatformKind | undefined;
@@ -88,7 +91,7 @@ const SERVICES: readonly unknown[] = ["e2b", "fc", undefined] satisfies (Service
 const ENCODINGS: readonly string[] = ["auto", "json", "binary"] satisfies Encoding[];
 
 /** Environment names of each setting, strongest first. */
-const VARIABLES = {
+export const VARIABLES = {
   api_key: ["AGENT_SANDBOX_API_KEY", "E2B_API_KEY", "SANDBOX_API_KEY"],
   domain: ["AGENT_SANDBOX_DOMAIN", "E2B_DOMAIN", "SANDBOX_DOMAIN"],
   region: ["AGENT_SANDBOX_REGION", "SANDBOX_REGION"],
@@ -119,8 +122,10 @@ export function resolveConfig(options: ConnectionOptions = {}): Config {
   const apiKey = options.apiKey ?? setting("api_key");
   const givenApiUrl = options.apiUrl ?? setting("api_url");
   const domain = options.domain ?? setting("domain") ?? (apiKey && !givenApiUrl ? domainOfRegion(setting("region")) : undefined);
-  const sandboxUrl = options.sandboxUrl ?? setting("sandbox_url");
-  const volumeUrl = setting("volume_url");
+  // A caller who names both hosts of a service means that service for everything that is sent with its tokens.
+  const isPlaced = options.apiUrl !== undefined && options.domain !== undefined;
+  const sandboxUrl = options.sandboxUrl ?? (isPlaced ? undefined : setting("sandbox_url"));
+  const volumeUrl = isPlaced ? undefined : setting("volume_url");
   const wanted = options.platform ?? setting("platform");
   if (wanted !== undefined && !PLATFORMS.includes(wanted)) {
     throw new InvalidArgumentError(`platform must be "cloud" or "local", not ${JSON.stringify(wanted)}`);

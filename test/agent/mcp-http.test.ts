@@ -177,6 +177,38 @@ describeOnPlatform("the MCP server over HTTP", (platform) => {
     await client.close();
   });
 
+  it("MCP-04: the stream of a cancelled call ends, and of calls with one id that of all but the last", async () => {
+    await using server = await serveMcpHttp(options);
+    const auth = { Authorization: "Bearer secret" };
+    const opened = await post(server.url, INITIALIZE, auth);
+    await opened.text();
+    const session = { ...auth, "Mcp-Session-Id": opened.headers.get("mcp-session-id") ?? "" };
+    const run = (id: number, command: string) => ({
+      ...{ jsonrpc: "2.0", id, method: "tools/call" },
+      params: { name: "run_command", arguments: { command } },
+    });
+    const cancel = (requestId: number) =>
+      post(server.url, { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } }, session);
+    const slow = await post(server.url, run(5, "sleep 765"), session);
+    await cancel(5);
+    expect(await slow.text()).toBe("");
+
+    const first = await post(server.url, run(6, "sleep 765"), session);
+    const second = await post(server.url, run(6, "echo second"), session);
+    expect(await first.text()).toBe("");
+    expect(await second.text()).toContain("second");
+
+    // Of calls in one request the others are answered.
+    const batch = await post(server.url, [run(7, "sleep 765"), run(8, "until [ -e go ]; do sleep 0.1; done; echo other")], session);
+    await cancel(7);
+    await (await post(server.url, run(9, "touch go"), session)).text();
+    const answered = await batch.text();
+    expect(answered).toContain("other");
+    expect(answered).not.toContain('"id":7');
+    const count = await post(server.url, run(10, "pgrep -fc '[s]leep 765' || true"), session);
+    expect(await count.text()).toContain("stdout:\\n0");
+  });
+
   it("MCP-08: a client that drops its stream during a call harms nobody", async () => {
     await using server = await serveMcpHttp({ ...options, idleTimeoutMs: 60_000 });
     const auth = { Authorization: "Bearer secret" };

@@ -57,6 +57,37 @@ describeOnPlatform("tools for models", ({ apiUrl, sandboxUrl, apiKey }) => {
       .toContain("stdout:\n0");
   });
 
+  it("edits and writes of one file that are called at the same time all count, however its path is written", async () => {
+    const words = ["one", "two", "three", "four", "five", "six"];
+    await call("write_file", { path: "together/list.txt", content: words.join("\n") });
+    const paths = ["together/list.txt", "./together/list.txt", "/home/user/together/list.txt"];
+    const edits = words.map((word, index) =>
+      call("edit_file", { path: paths[index % paths.length], old_text: word, new_text: word.toUpperCase() }),
+    );
+    expect((await Promise.all(edits)).map(textOf)).toEqual(words.map((_, index) => expect.stringContaining(`line ${index + 1}`) as string));
+    expect(textOf(await call("read_file", { path: "together/list.txt" }))).toBe(words.join("\n").toUpperCase());
+    const refused = call("edit_file", { path: "together/list.txt", old_text: "nothing", new_text: "x" });
+    const after = call("edit_file", { path: "together/list.txt", old_text: "ONE", new_text: "1" });
+    expect([(await refused).isError, (await after).isError]).toEqual([true, false]);
+    const abort = new AbortController();
+    const aborted = call("edit_file", { path: "together/list.txt", old_text: "TWO", new_text: "2" }, { signal: abort.signal });
+    const last = call("edit_file", { path: "together/list.txt", old_text: "SIX", new_text: "6" });
+    abort.abort(new Error("enough"));
+    await expect(aborted).rejects.toThrow("enough");
+    expect((await last).isError).toBe(false);
+    expect(textOf(await call("read_file", { path: "together/list.txt" }))).toMatch(/^1\n[\s\S]*\n6$/);
+  });
+
+  it("search from the root directory, however it is named, without what the kernel shows there", async () => {
+    // Of this process itself, /proc has the word of its command line, and a device gives bytes without end.
+    const needle = `needle-${crypto.randomUUID()}`;
+    await call("run_command", { command: `echo ${needle} > ~/found.txt; ln -sfn / ~/top` });
+    for (const path of ["/", "//", "/./", "/usr/..", "top"]) {
+      const found = await call("search_files", { pattern: needle, path });
+      expect([path, textOf(found)]).toEqual([path, `/home/user/found.txt:1:${needle}`]);
+    }
+  });
+
   it("start services, list them, and give the URL of their port", async () => {
     const before = textOf(await call("get_port_url", { port: 8765 }));
     expect(before).toMatch(/^http:\/\/8765-\S+\nNothing listens on port 8765 yet\.$/);

@@ -38,6 +38,33 @@ describeCode("output", (suite) => {
     expect((await suite.sandbox.runCode(script, { language: "js" })).stdout).toBe("three\n");
   });
 
+  it("what a program wrote before the code ended is output of that code and of no later one, also as much as a pipe holds", async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const digit = String(round % 10);
+      const run = await suite.sandbox.runCode(`import os\n_ = os.system("head -c 60000 /dev/zero | tr '\\\\0' ${digit}")`);
+      expect([run.error, run.stdout.length, new Set(run.stdout)]).toEqual([undefined, 60_000, new Set([digit])]);
+    }
+  });
+
+  it("characters of programs are whole wherever a pipe cuts them, and bytes that are none end nothing", async () => {
+    const print = (text: string) => `import os\n_ = os.system("${text}")`;
+    const wide = await suite.sandbox.runCode(print("yes x数据🙂 | head -c 48000"));
+    expect(wide.stdout).toBe("x数据🙂\n".repeat(4_000));
+    expect((await suite.sandbox.runCode(print("printf '\\\\377a'"))).stdout).toBe("\ufffda");
+    expect((await suite.sandbox.runCode(print("echo after"))).stdout).toBe("after\n");
+  });
+
+  it.each([
+    ["python", "import subprocess; endless = subprocess.Popen(['yes'])", "endless.kill()"],
+    ["bash", "yes & ", "kill $!"],
+    ["javascript", "const endless = require('node:child_process').spawn('yes', { stdio: 'inherit' }); 0", "endless.kill()"],
+  ])("a program of %s that goes on writing does not hold up the code that started it", async (language, start, end) => {
+    const context = await suite.sandbox.code.createContext({ language });
+    expect((await suite.sandbox.runCode(start, { context, maxOutputBytes: 1_000 })).error).toBeUndefined();
+    expect((await suite.sandbox.runCode(end, { context, maxOutputBytes: 1_000 })).error).toBeUndefined();
+    await suite.sandbox.code.removeContext(context);
+  });
+
   it("COD-11: a line of five million wide characters and an image of 20 MB arrive whole", async () => {
     const wide = await suite.sandbox.runCode("print('数据🙂' * 1_700_000)");
     expect(wide.stdout.length).toBe(1_700_000 * 4 + 1);

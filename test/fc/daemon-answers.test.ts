@@ -2,6 +2,9 @@ import { expect, it } from "vitest";
 import { CommandExitError, FailedPreconditionError } from "../../src/index.js";
 import { openParts } from "../sandbox/support/daemon-sandbox.js";
 import { endFrame, frame, openWireServer } from "../transport/support/wire-server.js";
+import { hideAmbientSettings } from "./support/ambient-settings.js";
+
+hideAmbientSettings();
 
 it("an exit status that is told only in words is not taken for 0", async () => {
   await using server = await openWireServer((_req, res) => {

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { InvalidArgumentError } from "../../src/index.js";
 import { type FcExtensions, FcSandbox, fcConnection, toFcMetadata } from "../../src/sandbox/fc/index.js";
+import { hideAmbientSettings } from "./support/ambient-settings.js";
 import { API_KEY, FcStandIn, REGION } from "./support/stand-in.js";
+
+hideAmbientSettings();
 
 const ROLE = "acs:ram::1234567890:role/sandbox";
 const VPC = { vpcId: "vpc-1", securityGroupId: "sg-1", vSwitchIds: ["vsw-1", "vsw-2"] };

@@ -1,18 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { AuthenticationError } from "../../src/index.js";
 import { deleteExpiredKeys, FcSandbox, fcConnection, fcControl } from "../../src/sandbox/fc/index.js";
+import { resolveConfig } from "../../src/transport/config.js";
+import { hideAmbientSettings } from "./support/ambient-settings.js";
 import { FcStandIn, REGION } from "./support/stand-in.js";
 import { ACCESS_KEY } from "./support/stand-in-control.js";
 
-beforeEach(() => {
-  for (const name of Object.keys(process.env)) {
-    if (/^(AGENT_SANDBOX|E2B|SANDBOX|FCSANDBOX|ALIBABA_CLOUD|ALICLOUD)_/.test(name)) vi.stubEnv(name, undefined);
-  }
-});
-afterEach(() => {
-  vi.useRealTimers();
-  vi.unstubAllEnvs();
-});
+hideAmbientSettings();
+afterEach(() => void vi.useRealTimers());
 
 function openGate(): { readonly opened: Promise<void>; open(): void } {
   let open = (): void => undefined;
@@ -120,6 +115,29 @@ describe("an access key", () => {
     expect(standIn.requestsTo("api.")).toEqual(["POST /sandboxes"]);
   });
 
+  it("gives no more keys once its connection is disposed of, and a key that is just being made is deleted too", async () => {
+    await using standIn = await FcStandIn.open();
+    const [started, released] = [openGate(), openGate()];
+    const held: typeof fetch = async (input, init) => {
+      if (String(input).includes("/api-keys") && init?.method === "POST") {
+        started.open();
+        await released.opened;
+      }
+      return standIn.fetch(input, init);
+    };
+    const connection = fcConnection({ region: REGION, accessKey: ACCESS_KEY, fetch: held });
+    const early = FcSandbox.create(connection).catch((error: unknown) => error);
+    await started.opened;
+    const disposed = connection[Symbol.asyncDispose]();
+    await expect(FcSandbox.create(connection)).rejects.toThrow(/disposed of .* make another one/);
+    released.open();
+    await disposed;
+    await early;
+    await expect(FcSandbox.create(connection)).rejects.toMatchObject({ reason: "failed_precondition" });
+    await connection[Symbol.asyncDispose]();
+    expect([standIn.control.createdKeys, standIn.control.keys.size]).toEqual([1, 0]);
+  });
+
   it("that is refused rejects the call with the reason of the account's control plane", async () => {
     await using standIn = await FcStandIn.open();
     const accessKey = { ...ACCESS_KEY, accessKeySecret: "another" };
@@ -164,6 +182,25 @@ describe("the connection", () => {
     vi.stubEnv("E2B_DOMAIN", "cn-shanghai.sandbox.aliyuncs.com");
     expect(fcConnection()).toMatchObject({ region: "cn-shanghai", domain: "cn-shanghai.sandbox.aliyuncs.com" });
     expect(fcConnection({ region: "cn-beijing" }).domain).toBe("cn-beijing.e2b.fc.aliyuncs.com");
+  });
+
+  it("follows URLs of the environment only where no region is given: no other place is told a token", async () => {
+    await using standIn = await FcStandIn.open();
+    vi.stubEnv("AGENT_SANDBOX_SANDBOX_URL", "http://elsewhere.example.org");
+    vi.stubEnv("AGENT_SANDBOX_VOLUME_API_URL", "http://elsewhere.example.org");
+    vi.stubEnv("AGENT_SANDBOX_API_URL", "http://elsewhere.example.org");
+    vi.stubEnv("FCSANDBOX_ENDPOINT", "elsewhere.example.org");
+    await using connection = fcConnection({ region: REGION, accessKey: ACCESS_KEY, fetch: standIn.fetch });
+    expect(resolveConfig(connection)).toMatchObject({ sandboxUrl: undefined, volumeUrl: undefined });
+    await using sandbox = await FcSandbox.create(connection);
+    expect((await sandbox.commands.run("echo here")).stdout).toBe("here\n");
+    expect(new Set(standIn.seen.map(({ host }) => host.replace(/^49983-[\w-]+\./, "port.")))).toEqual(
+      new Set([`fcsandbox.${REGION}.aliyuncs.com`, `api.${connection.domain}`, `port.${connection.domain}`]),
+    );
+    expect(fcConnection({ apiKey: "k", family: "flash" }).sandboxUrl).toBeUndefined();
+    vi.stubEnv("AGENT_SANDBOX_API_URL", "https://api.cn-shanghai.sandbox.aliyuncs.com");
+    expect(fcConnection({ apiKey: "k" })).toMatchObject({ region: "cn-shanghai", sandboxUrl: "http://elsewhere.example.org" });
+    expect(fcConnection({ apiKey: "k", region: "cn-shanghai", sandboxUrl: "http://own" }).sandboxUrl).toBe("http://own");
   });
 });
 

@@ -1,7 +1,10 @@
 import { expect, it, vi } from "vitest";
 import { Sandbox, SandboxNotFoundError, TimeoutError } from "../../src/index.js";
 import { FcSandbox, fcConnection } from "../../src/sandbox/fc/index.js";
+import { hideAmbientSettings } from "./support/ambient-settings.js";
 import { API_KEY, DOMAIN, FcStandIn, REGION } from "./support/stand-in.js";
+
+hideAmbientSettings();
 
 const connectTo = (standIn: FcStandIn) => fcConnection({ region: REGION, apiKey: API_KEY, fetch: standIn.fetch });
 

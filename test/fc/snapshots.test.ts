@@ -1,7 +1,10 @@
 import { expect, it } from "vitest";
 import { Sandbox } from "../../src/index.js";
 import { FcSandbox, fcConnection } from "../../src/sandbox/fc/index.js";
+import { hideAmbientSettings } from "./support/ambient-settings.js";
 import { API_KEY, FcStandIn, REGION } from "./support/stand-in.js";
+
+hideAmbientSettings();
 
 it("a snapshot has a name of the service's form", async () => {
   await using standIn = await FcStandIn.open();

@@ -31,6 +31,22 @@ describe.each([
     expect(pieces.join("")).toBe("é日🚀");
   });
 
+  it("callbacks may give back anything, and only what can be awaited is waited for", async () => {
+    const pieces: string[] = [];
+    // `push` gives a number, as `process.stdout.write` gives a boolean.
+    await sandbox.commands.run("echo out; echo err >&2", { onStdout: (text) => pieces.push(text), onStderr: (text) => pieces.push(text) });
+    expect(pieces.sort()).toEqual(["err\n", "out\n"]);
+    const bytes: Uint8Array[] = [];
+    const terminal = await sandbox.pty.create({ cols: 80, rows: 24, onData: (data) => bytes.push(data) });
+    const events: unknown[] = [];
+    await using _watch = await sandbox.files.watchDir(".", (event) => events.push(event), { onExit: (error) => events.push(error) });
+    await sandbox.files.write("seen-by-watch", "1");
+    await expect.poll(() => events.length, { timeout: 30_000 }).toBeGreaterThan(0);
+    await terminal.sendInput("echo $((6 * 7)); exit\r");
+    await terminal.wait().catch(() => undefined);
+    expect(Buffer.concat(bytes).toString()).toContain("42");
+  });
+
   it("CMD-14: a command that reads standard input sees its end at once", async () => {
     expect(await sandbox.commands.run("cat")).toMatchObject({ exitCode: 0, stdout: "" });
   });

@@ -222,6 +222,29 @@ describe.each([
     expect(await sandbox.files.exists("r")).toBe(false);
   });
 
+  it("making a directory below a file, and renaming onto or below what is of another kind, name the path as the wrong argument", async () => {
+    await sandbox.files.write("kinds/file", "1");
+    await sandbox.files.write("kinds/full/x", "1");
+    await sandbox.files.makeDir("kinds/other");
+    for (const call of [
+      () => sandbox.files.makeDir("kinds/file/sub"),
+      () => sandbox.files.makeDir("kinds/file/sub/deeper"),
+      () => sandbox.files.rename("kinds/file", "kinds/full"),
+      () => sandbox.files.rename("kinds/other", "kinds/file"),
+      () => sandbox.files.rename("kinds/other", "kinds/full"),
+      () => sandbox.files.rename("kinds/other", "kinds/file/sub"),
+      () => sandbox.files.rename("kinds/full", "kinds/full/below"),
+    ]) {
+      const error = await call().catch((e: unknown) => e);
+      expect(error).toBeInstanceOf(InvalidArgumentError);
+      expect((error as Error).message).toMatch(/cannot (make directory|move) '.*kinds\/.*: .*(directory|file)/);
+    }
+    // An empty directory gives way to another.
+    await sandbox.files.makeDir("kinds/empty");
+    await sandbox.files.rename("kinds/full", "kinds/empty");
+    expect(await sandbox.files.read("kinds/empty/x")).toBe("1");
+  });
+
   it("FIL-37: a command sees a file as soon as the write resolved", async () => {
     for (let i = 0; i < 20; i += 1) {
       await sandbox.files.write("seen", String(i));

@@ -42,6 +42,17 @@ describeOnPlatform("volumes and mounts in sandboxes", (platform) => {
     }
   });
 
+  it.each(["/etc/passwd", "/etc/passwd/x"])("is refused at %s, by the name of the file, and nothing is left", async (path) => {
+    const volume = await create(`on-file-${volumes.length}`);
+    await expect(Sandbox.create("base", { ...connection, volumeMounts: { [path]: volume } })).rejects.toMatchObject({
+      name: "InvalidArgumentError",
+      message: expect.stringContaining('"/etc/passwd" is a file in the sandbox') as string,
+    });
+    // No sandbox uses it.
+    await Volume.destroy(volume.volumeId, connection);
+    volumes.splice(volumes.indexOf(volume), 1);
+  });
+
   it("offers the whole content from outside", async () => {
     const volume = await create("outside");
     expect(await Volume.list(connection)).toContainEqual({ volumeId: volume.volumeId, name: "outside" });

@@ -16,6 +16,7 @@ import { FileNotFoundError, InvalidArgumentError } from "../../errors/error-clas
 import { SandboxError } from "../../errors/sandbox-error.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import { untilAborted } from "../../shared/until-aborted.js";
+import { ChangeQueue } from "../change-queue.js";
 import { describeFailure } from "../describe-failure.js";
 import type { SandboxSession } from "../sandbox-session.js";
 import { QUICK_MS } from "../tool-context.js";
@@ -61,8 +62,7 @@ export class SandboxBackend implements SandboxBackendProtocolV2 {
   readonly #timeoutMs: number;
   readonly #maxOutputBytes: number;
   readonly #user: string | undefined;
-  /** The last change of each file that is under way, since each edit is a read and a write. */
-  readonly #changes = new Map<string, Promise<unknown>>();
+  readonly #changes = new ChangeQueue();
 
   /**
    * @param session its default sandbox is used, and made when it is first needed; who made the session closes it.
@@ -155,21 +155,8 @@ export class SandboxBackend implements SandboxBackendProtocolV2 {
     return this.#use(signal, QUICK_MS, (sandbox) => downloadFiles(sandbox, paths, { signal, user: this.#user }));
   }
 
-  /** Do something that changes a file when all earlier changes of this file are done. */
-  async #change<T>(
-    name: string,
-    path: string,
-    action: (sandbox: Sandbox, call: BackendCall) => Promise<T>,
-  ): Promise<T | { error: string }> {
-    const before = this.#changes.get(path);
-    const change = (before ?? Promise.resolve()).then(() => this.#answer(name, path, action));
-    const settled = change.catch(() => undefined);
-    this.#changes.set(path, settled);
-    try {
-      return await change;
-    } finally {
-      if (this.#changes.get(path) === settled) this.#changes.delete(path);
-    }
+  #change<T>(name: string, path: string, action: (sandbox: Sandbox, call: BackendCall) => Promise<T>): Promise<T | { error: string }> {
+    return this.#changes.run(path, () => this.#answer(name, path, action));
   }
 
   async #answer<T>(

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
+import { withAnswerStream } from "./answer-stream.js";
 import { assertAccess, findRefusal, type McpAccess } from "./http-access.js";
 import { HttpSessions } from "./http-sessions.js";
 import type { McpOptions } from "./mcp-options.js";
@@ -31,6 +32,8 @@ export interface McpHttpServer extends AsyncDisposable {
 }
 
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
+/** After so long a silence the peer is asked whether it is there, since a stream may be silent for good and one that died says nothing. */
+const PROBE_AFTER_MS = 30_000;
 const DEFAULT_IDLE_MS = 3_600_000;
 const DEFAULT_MAX_SESSIONS = 100;
 
@@ -46,7 +49,7 @@ export async function serveMcpHttp(options: McpHttpOptions = {}): Promise<McpHtt
   const access: McpAccess = { host, token, allowedOrigins };
   assertAccess(access);
   const sessions = new HttpSessions(await loadMcpSdk(), options, { maxSessions, idleMs, maxMessageBytes: MAX_MESSAGE_BYTES });
-  const server = createServer((request, response) => {
+  const server = createServer({ keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS }, (request, response) => {
     handle(request, response, access, sessions).catch((error: Error) => {
       options.onProblem?.(error.message);
       if (response.headersSent) response.destroy();
@@ -84,7 +87,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, access
   if (typeof id === "string") {
     const isKnown = await sessions.use(id, async (transport) => {
       const closed = new Promise<void>((resolve) => response.once("close", resolve));
-      await transport.handleRequest(request, response);
+      await transport.handleRequest(withAnswerStream(request, response), response);
       // A call lasts until its answer is complete; the stream on which a client listens for news is no use of the session.
       if (request.method === "POST") await closed;
     });

@@ -5,6 +5,7 @@ import { VERSION } from "../../shared/version.js";
 import type { SandboxSession } from "../sandbox-session.js";
 import { createTools } from "../sandbox-toolset.js";
 import { findTool, type Tool } from "../tool.js";
+import { answerStreamOf } from "./answer-stream.js";
 import { FILE_TEMPLATE, listFileResources, readFileResource } from "./file-resources.js";
 import type { McpOptions } from "./mcp-options.js";
 import type { McpSdk } from "./mcp-sdk.js";
@@ -26,16 +27,21 @@ export function openMcpServer({ Server: McpServer, types }: McpSdk, session: San
   server.onerror = ({ message }) => options.onProblem?.(message);
 
   const running = new Map<RequestId, AbortController>();
+  const cancel = (id: RequestId, why: string) => running.get(id)?.abort(new Error(why));
   // In place of the library's own handler, which takes no notice of the id 0.
   server.setNotificationHandler(types.CancelledNotificationSchema, ({ params: { requestId, reason } }) => {
-    if (requestId !== undefined) running.get(requestId)?.abort(new Error(reason ?? "the client cancelled the call"));
+    if (requestId !== undefined) cancel(requestId, reason ?? "the client cancelled the call");
   });
 
   server.setRequestHandler(types.ListToolsRequestSchema, () => ({ tools: tools.map(({ execute: _, ...tool }) => toListed(tool)) }));
   server.setRequestHandler(types.CallToolRequestSchema, async ({ params }, extra): Promise<CallToolResult> => {
     const tool = orInvalidParams(types, () => findTool(tools, params.name));
     const cancelled = new AbortController();
+    // An answer with this id goes to the later call only.
+    cancel(extra.requestId, "the client gave the id of the call to another one");
     running.set(extra.requestId, cancelled);
+    const stream = answerStreamOf(extra);
+    stream?.begin();
     using progress = startProgress(params._meta?.progressToken, extra.sendNotification);
     try {
       const signal = AbortSignal.any([extra.signal, cancelled.signal]);
@@ -47,6 +53,7 @@ export function openMcpServer({ Server: McpServer, types }: McpSdk, session: San
       throw error;
     } finally {
       if (running.get(extra.requestId) === cancelled) running.delete(extra.requestId);
+      stream?.finish(!cancelled.signal.aborted);
     }
   });
 

@@ -6,7 +6,11 @@ const VIRTUAL = new Set(["dev", "proc", "run", "sys"]);
 const OF_THE_SYSTEM = /^(bin|boot|etc|lib\w*|opt|sbin|usr|var)$/;
 
 /** Where a search below an absolute path begins. Below `/` these are its entries, without those of the kernel and without links. */
-export async function searchRoots(sandbox: Sandbox, path: string, options: { signal?: AbortSignal; user?: string }): Promise<string[]> {
+export async function searchRoots(
+  sandbox: Sandbox,
+  path: string,
+  options: { signal?: AbortSignal | undefined; user?: string | undefined },
+): Promise<string[]> {
   if (path !== "/") return [path];
   const entries = await sandbox.files.list("/", options);
   const names = entries.filter(({ symlinkTarget }) => symlinkTarget === undefined).map(({ name }) => name);

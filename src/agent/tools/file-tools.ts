@@ -10,7 +10,7 @@ import { QUICK_MS, SANDBOX_ID, type ToolContext } from "../tool-context.js";
 const PATH = { type: "string", isRequired: true, description: "Absolute, or relative to the home directory." } as const;
 const MAX_ENTRIES = 500;
 
-export function fileTools({ session, maxTextLength }: ToolContext): Tool[] {
+export function fileTools({ session, changes, maxTextLength }: ToolContext): Tool[] {
   return [
     defineTool({
       name: "read_file",
@@ -43,7 +43,8 @@ export function fileTools({ session, maxTextLength }: ToolContext): Tool[] {
       },
       run: ({ path, content, sandbox_id }, { signal }) =>
         session.use(sandbox_id, QUICK_MS, async (sandbox) => {
-          const written = await sandbox.files.write(path, content, { signal });
+          const write = () => sandbox.files.write(path, content, { signal });
+          const written = await changes.run(path, write, sandbox.sandboxId);
           return `Wrote ${new TextEncoder().encode(content).length} bytes to ${written.path}.`;
         }),
     }),
@@ -60,10 +61,13 @@ export function fileTools({ session, maxTextLength }: ToolContext): Tool[] {
       },
       run: ({ path, old_text, new_text, replace_all, sandbox_id }, { signal }) =>
         session.use(sandbox_id, QUICK_MS, async (sandbox) => {
-          const file = await readTextFile(sandbox, path, { signal });
-          if (!("text" in file)) throw new InvalidArgumentError(`${path} is an image`);
-          const edited = editText(file.text, { oldText: old_text, newText: new_text, replaceAll: replace_all });
-          const written = await sandbox.files.write(path, edited.text, { signal });
+          const edit = async () => {
+            const file = await readTextFile(sandbox, path, { signal });
+            if (!("text" in file)) throw new InvalidArgumentError(`${path} is an image`);
+            const edited = editText(file.text, { oldText: old_text, newText: new_text, replaceAll: replace_all });
+            return { edited, written: await sandbox.files.write(path, edited.text, { signal }) };
+          };
+          const { edited, written } = await changes.run(path, edit, sandbox.sandboxId);
           return `Replaced ${edited.count} ${edited.count === 1 ? "place" : "places"} in ${written.path}, the first in line ${edited.line}.`;
         }),
     }),

@@ -1,5 +1,7 @@
 import { InvalidArgumentError } from "../../errors/error-classes.js";
+import type { Sandbox } from "../../sandbox/sandbox.js";
 import { boundLines, boundText } from "../bounded-text.js";
+import { searchRoots } from "../search/search-roots.js";
 import { searchText } from "../search/search-text.js";
 import { defineTool, type Tool } from "../tool.js";
 import { QUICK_MS, SANDBOX_ID, type ToolContext } from "../tool-context.js";
@@ -11,7 +13,9 @@ const MAX_MATCHES = 10_000;
 export function searchTool({ session, maxTextLength }: ToolContext): Tool {
   return defineTool({
     name: "search_files",
-    description: "Find lines of text files in the sandbox. Directories named .git and node_modules are left out.",
+    description:
+      "Find lines of text files in the sandbox. Directories named .git and node_modules are left out, and in a search of / also " +
+      "/dev, /proc, /run and /sys.",
     parameters: {
       pattern: { type: "string", isRequired: true, description: "Extended regular expression, as grep -E takes it." },
       path: {
@@ -29,7 +33,7 @@ export function searchTool({ session, maxTextLength }: ToolContext): Tool {
         const { matches, isTruncated, end } = await searchText(sandbox, {
           pattern,
           ignoreCase: ignore_case,
-          roots: [path],
+          roots: await toRoots(sandbox, path, options.signal),
           includeNames: include === undefined ? [] : [include],
           excludeNames: [".git", "node_modules"],
           maxMatches: MAX_MATCHES,
@@ -45,4 +49,10 @@ export function searchTool({ session, maxTextLength }: ToolContext): Tool {
         throw new InvalidArgumentError(boundText(end.stderr.trim(), 1_000) || `grep ended with exit code ${end.exitCode}`);
       }),
   });
+}
+
+/** The path as it was given, so that what is found reads alike, unless it is the root directory under any name. */
+async function toRoots(sandbox: Sandbox, path: string, signal: AbortSignal | undefined): Promise<readonly string[]> {
+  const { path: resolved, symlinkTarget } = await sandbox.files.getInfo(path, { signal });
+  return (symlinkTarget ?? resolved) === "/" ? searchRoots(sandbox, "/", { signal }) : [path];
 }

@@ -7,6 +7,12 @@ import {
 } from "../../errors/error-classes.js";
 import { SandboxError } from "../../errors/sandbox-error.js";
 
+/**
+ * A path has the wrong kind for what is done there. On the shared wire MakeDir and Move answer `internal` for it, and clients of ours read the
+ * reason.
+ */
+export class WrongKindError extends InvalidArgumentError {}
+
 /** The symbolic error number of a failed system call, e.g. `ENOENT`. */
 export function errnoCode(error: unknown): string | undefined {
   return typeof error === "object" && error !== null && "code" in error && typeof error.code === "string" ? error.code : undefined;

@@ -5,13 +5,13 @@ import { type CodeOutput, type Execution, type ExecutionError, Result } from "./
 /** Who hears what comes; each is awaited before the next event is read. */
 export interface ExecutionCallbacks {
   /** A piece of standard output. */
-  readonly onStdout?: ((output: CodeOutput) => void | Promise<void>) | undefined;
+  readonly onStdout?: ((output: CodeOutput) => unknown) | undefined;
   /** A piece of standard error. */
-  readonly onStderr?: ((output: CodeOutput) => void | Promise<void>) | undefined;
+  readonly onStderr?: ((output: CodeOutput) => unknown) | undefined;
   /** Something that the code showed, or the value of its last expression. */
-  readonly onResult?: ((result: Result) => void | Promise<void>) | undefined;
+  readonly onResult?: ((result: Result) => unknown) | undefined;
   /** The exception that ended the code. */
-  readonly onError?: ((error: ExecutionError) => void | Promise<void>) | undefined;
+  readonly onError?: ((error: ExecutionError) => unknown) | undefined;
 }
 
 /** Gathers the events of an execution, and passes each on as it comes. */

@@ -12,7 +12,7 @@ export interface FcAccountOptions
   readonly region?: FcRegion | undefined;
   /** Environment: `ALIBABA_CLOUD_ACCESS_KEY_ID` and `…_SECRET`, `ALIBABA_CLOUD_SECURITY_TOKEN`, or the same with `ALICLOUD_`. */
   readonly accessKey?: FcAccessKey | undefined;
-  /** URL of the account's control plane. Environment: `FCSANDBOX_ENDPOINT`. @defaultValue that of the region */
+  /** URL of the account's control plane. Environment, where the option `region` is absent: `FCSANDBOX_ENDPOINT`. @defaultValue that of the region */
   readonly controlUrl?: string | undefined;
 }
 
@@ -27,7 +27,10 @@ export interface FcConnectionOptions
   readonly privateLink?: boolean | undefined;
 }
 
-/** Options for every call of `Sandbox`. Disposing deletes the API keys that were made for it; without such there is nothing to dispose. */
+/**
+ * Options for every call of `Sandbox`. Disposing deletes the API keys that were made for it, after which calls that need one fail with a
+ * `FailedPreconditionError`; without such there is nothing to dispose.
+ */
 export interface FcConnection extends ConnectionOptions, AsyncDisposable {
   readonly region: FcRegion;
 }
@@ -38,7 +41,8 @@ const DEFAULT_REGION = "cn-hangzhou";
  * Settings for the FC service in one region: pass them to `Sandbox` or `FcSandbox`.
  *
  * The credential is the option `apiKey`, else `accessKey`, else an API key and then an access key of the environment. An access key is
- * exchanged for API keys that live an hour, the first one with the first request.
+ * exchanged for API keys that live an hour, the first one with the first request. The options `region`, `family` and `privateLink` decide all
+ * addresses, also against URLs in the environment.
  *
  * @throws {@link AuthenticationError} there is no credential; {@link InvalidArgumentError} a setting is malformed.
  */
@@ -62,6 +66,9 @@ export function fcConnection(options: FcConnectionOptions = {}): FcConnection {
     apiKey,
     domain: options.domain ?? endpoints.domain,
     apiUrl: options.apiUrl ?? endpoints.apiUrl,
+    // That of the environment belongs to the rest of the environment: another place would be told the tokens of these sandboxes.
+    sandboxUrl:
+      options.sandboxUrl ?? (isAmbient && options.domain === undefined && options.apiUrl === undefined ? ambient.sandboxUrl : undefined),
     service: "fc",
     platform: "cloud",
     encoding: "json",
@@ -88,7 +95,8 @@ export function fcControl(options: FcAccountOptions = {}): FcControlClient {
 
 /** Where {@link fcControl} sends its calls to. */
 export function fcControlUrl(options: FcAccountOptions = {}): string {
-  return options.controlUrl ?? readFcSettings().controlUrl ?? toFcEndpoints({ region: toRegion(options) }).controlUrl;
+  const ambient = options.region === undefined ? readFcSettings().controlUrl : undefined;
+  return options.controlUrl ?? ambient ?? toFcEndpoints({ region: toRegion(options) }).controlUrl;
 }
 
 function toRegion({ region }: FcAccountOptions): FcRegion {

@@ -17,6 +17,7 @@ import type { EngineConfig, EngineInfo, FoundSandbox } from "./helper-protocol.j
 import { readHostFacts } from "./host-facts.js";
 import { findIdRange, ID_RANGE_SIZE, type IdRange } from "./id-range.js";
 import { openListeningSocket } from "./listening-socket.js";
+import { assertMountPlaces } from "./mount-place.js";
 import { moveTree } from "./move-tree.js";
 import { isDeadProbe, probeRuntime } from "./probe-runtime.js";
 import { assertRoot } from "./root-need.js";
@@ -232,6 +233,7 @@ export class OciEngine {
     const { hostIdBase, lowerDirs } = isRestart
       ? { hostIdBase: lstatSync(upperDir(directory)).uid, lowerDirs: usedLowerDirs(directory) }
       : readTemplateLayers(templateDir);
+    if (!isRestart) assertMountPlaces(lowerDirs.toReversed(), mounts);
     const isGvisor = runtime.name === GVISOR;
     const guestDir = join(directory, "guest");
     const common = createBundle({

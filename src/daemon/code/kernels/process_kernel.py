@@ -11,6 +11,7 @@ import sys
 import bounded_output
 import environment
 from ipykernel.kernelbase import Kernel
+from program_output import waiting_bytes
 
 READ_BYTES = 64 * 1024
 # What the program may take to stop after a signal, until it is ended.
@@ -190,23 +191,24 @@ class Program:
                 yield "report", json.loads(line)
 
     def _texts(self, name, drains):
-        while True:
-            data = self._read(name)
+        fd = self._streams[name]
+        left = waiting_bytes(fd) if drains and fd is not None else READ_BYTES
+        while left > 0:
+            data = self._read(name, left)
             if not data:
                 return
+            left = left - len(data) if drains else 0
             text = self._decoders[name].decode(data)
             if text:
                 yield name, text
-            if not drains:
-                return
 
-    def _read(self, name):
+    def _read(self, name, most=READ_BYTES):
         """Bytes; none when nothing is there now, `None` at the end."""
         fd = self._streams[name]
         if fd is None:
             return None
         try:
-            data = os.read(fd, READ_BYTES)
+            data = os.read(fd, min(most, READ_BYTES))
         except BlockingIOError:
             return b""
         if data:

@@ -10,6 +10,7 @@ sys.modules.update(dict.fromkeys(FOR_EDITORS))
 # The directory of this file is where Python looks first; user code must not find our modules there, so it goes once they are loaded.
 import bounded_output
 import environment
+import program_output
 import python_display
 from ipykernel.ipkernel import IPythonKernel
 from ipykernel.iostream import OutStream
@@ -23,11 +24,17 @@ class SandboxKernel(IPythonKernel):
         with environment.applied(parent.get("metadata") or {}):
             await super().execute_request(stream, ident, parent)
 
+    async def do_execute(self, *args, **options):
+        reply = await super().do_execute(*args, **options)
+        program_output.take_written()
+        return reply
+
 
 class SandboxKernelApp(bounded_output.BoundedKernelApp):
     kernel_class = SandboxKernel
 
     def initialize(self, argv=None):
+        program_output.install(OutStream)
         super().initialize(argv)
         bounded_output.bound_streams(OutStream, lambda stream: stream.pub_thread)
         python_display.install(self.shell)
