@@ -1,6 +1,6 @@
 import type { Experimental_SandboxSession } from "ai";
 import type { Sandbox } from "../../sandbox/sandbox.js";
-import { exitStatusOf } from "./exit-status.js";
+import { exitStatusOf } from "../exit-status.js";
 import { type GuestPlace, pathIn } from "./guest-place.js";
 import type { OutputPipeLimits } from "./output-pipe.js";
 import { spawnProcess } from "./spawn-process.js";

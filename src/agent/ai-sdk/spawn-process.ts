@@ -4,8 +4,8 @@ import { SandboxError } from "../../errors/sandbox-error.js";
 import type { CommandBytes, CommandHandle } from "../../sandbox/command-handle.js";
 import type { CommandBytesStartOptions, Commands } from "../../sandbox/commands.js";
 import { untilAborted } from "../../shared/until-aborted.js";
+import { exitStatusOf } from "../exit-status.js";
 import { hasEnded } from "../sandbox-life.js";
-import { exitStatusOf } from "./exit-status.js";
 import { OutputPipe, type OutputPipeLimits } from "./output-pipe.js";
 
 /** Bytes of input in one request. */
