@@ -6,6 +6,7 @@ import {
   NotEnoughSpaceError,
 } from "../../errors/error-classes.js";
 import { SandboxError } from "../../errors/sandbox-error.js";
+import { messageOf } from "../../shared/message-of.js";
 
 /** The symbolic error number of a failed system call, e.g. `ENOENT`. */
 export function errnoCode(error: unknown): string | undefined {
@@ -33,6 +34,6 @@ export function fileError(error: unknown, action: string, path: string): Sandbox
     case "EDQUOT":
       return new NotEnoughSpaceError(`cannot ${action} '${path}': no space or no inode is left`, options);
     default:
-      return new InternalError(`cannot ${action} '${path}': ${code ?? (error instanceof Error ? error.message : String(error))}`, options);
+      return new InternalError(`cannot ${action} '${path}': ${code ?? messageOf(error)}`, options);
   }
 }
