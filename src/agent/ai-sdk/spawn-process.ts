@@ -5,6 +5,7 @@ import type { CommandBytes, CommandHandle } from "../../sandbox/command-handle.j
 import type { CommandBytesStartOptions, Commands } from "../../sandbox/commands.js";
 import { untilAborted } from "../../shared/until-aborted.js";
 import { exitStatusOf } from "../exit-status.js";
+import { describeMissingOutput } from "../missing-output.js";
 import { hasEnded } from "../sandbox-life.js";
 import { OutputPipe, type OutputPipeLimits } from "./output-pipe.js";
 
@@ -110,6 +111,5 @@ function toInputStream(handle: CommandHandle<CommandBytes>): WritableStream<Uint
 }
 
 function toGapError(missingBytes: number | undefined): ConnectionError {
-  const what = missingBytes === undefined ? "output may be missing" : `${missingBytes} bytes of output are missing`;
-  return new ConnectionError(`spawn: the connection broke and ${what}`, { isRetryable: false });
+  return new ConnectionError(`spawn: ${describeMissingOutput({ missingBytes, outputMayBeIncomplete: true })}`, { isRetryable: false });
 }

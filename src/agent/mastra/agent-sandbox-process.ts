@@ -8,6 +8,7 @@ import { InvalidArgumentError, TimeoutError } from "../../errors/error-classes.j
 import { SandboxError } from "../../errors/sandbox-error.js";
 import type { CommandHandle, CommandResult, OutputOptions } from "../../sandbox/command-handle.js";
 import { exitStatusOf } from "../exit-status.js";
+import { describeMissingOutput } from "../missing-output.js";
 
 /** What a shell reports for a command that was ended for its time, as timeout(1) does. */
 const TIMED_OUT = 124;
@@ -107,7 +108,7 @@ export class AgentSandboxProcess extends ProcessHandle {
       onStdout: (text) => deliver(() => this.emitStdout(text)),
       onStderr: (text) => deliver(() => this.emitStderr(text)),
       onGap: ({ missingBytes }) =>
-        deliver(() => this.emitStderr(`[${missingBytes ?? "some"} bytes of output were lost with a connection]\n`)),
+        deliver(() => this.emitStderr(`[${describeMissingOutput({ missingBytes, outputMayBeIncomplete: true })}]\n`)),
       // The base class keeps what is asked for.
       maxOutputBytes: 0,
     };

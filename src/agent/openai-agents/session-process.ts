@@ -3,6 +3,7 @@ import { createOutputDecoder } from "../../sandbox/output-capture.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import { startLongTimer } from "../../shared/long-timer.js";
 import { exitStatusOf } from "../exit-status.js";
+import { describeMissingOutput } from "../missing-output.js";
 import { RecentOutput } from "./recent-output.js";
 
 /** How a process of a session is started. */
@@ -122,10 +123,10 @@ export class SessionProcess {
 }
 
 /** What a model should know of an end beside the exit code. */
-function notesOn({ isOutOfMemory, missingBytes, outputMayBeIncomplete }: CommandResult): string[] {
+function notesOn(result: CommandResult): string[] {
+  const missing = describeMissingOutput(result);
   return [
-    ...(isOutOfMemory ? ["It was killed because the sandbox ran out of memory."] : []),
-    ...(missingBytes === undefined ? [] : [`${missingBytes} bytes of output were lost with a connection.`]),
-    ...(outputMayBeIncomplete ? ["Output may have been lost with a connection."] : []),
+    ...(result.isOutOfMemory ? ["it was killed because the sandbox ran out of memory"] : []),
+    ...(missing === undefined ? [] : [missing]),
   ];
 }
