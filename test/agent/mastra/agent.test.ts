@@ -6,10 +6,9 @@ import { AgentSandboxFilesystem } from "../../../src/agent/mastra/agent-sandbox-
 import { toMastraTools } from "../../../src/agent/mastra/mastra-tools.js";
 import { SandboxSession } from "../../../src/agent/sandbox-session.js";
 import { createTools } from "../../../src/agent/sandbox-toolset.js";
+import { PNG } from "../../support/pixel.js";
 import { describeOnPlatform } from "../../support/platform.js";
 import { createScriptedModel, type ScriptedStep } from "./support/scripted-model.js";
-
-const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 describeOnPlatform("an agent of Mastra", ({ apiUrl, sandboxUrl, apiKey }) => {
   const connection = { apiUrl, sandboxUrl, apiKey };
