@@ -3,7 +3,6 @@ import { lstat, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { InternalError } from "../../errors/error-classes.js";
-import { messageOf } from "../../shared/message-of.js";
 import type { User } from "../user-database.js";
 import { ensureDirectory } from "./directories.js";
 import { errnoCode, fileError } from "./file-error.js";
@@ -36,6 +35,6 @@ export async function moveEntry(source: string, destination: string, user: User)
 }
 
 function refusal(source: string, destination: string, cause: unknown): InternalError {
-  const code = errnoCode(cause) ?? messageOf(cause);
+  const code = errnoCode(cause) ?? (cause instanceof Error ? cause.message : String(cause));
   return new InternalError(`cannot move '${source}' to '${destination}': ${code}`, { cause });
 }
