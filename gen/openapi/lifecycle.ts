@@ -972,7 +972,7 @@ export interface paths {
         };
         /**
          * Follow what happens to one sandbox
-         * @description An addition of this platform. The stream ends after the event that ends the sandbox.
+         * @description An addition of this platform. The stream ends after the event that ends the sandbox. Of one that has ended it gives what is kept; 404 is for a sandbox of which nothing is left behind `Last-Event-ID`.
          */
         get: operations["streamSandboxEvents"];
         put?: never;

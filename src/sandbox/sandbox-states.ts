@@ -136,7 +136,11 @@ export abstract class SandboxStates {
     return this.#platform.records.logs(this.sandboxId, options, pickRequest(options));
   }
 
-  /** Follow what happens to it, until it ends. Our platform only. */
+  /**
+   * Follow what happens to it, until it ends; after its end, what is kept of it behind `after`. Our platform only.
+   *
+   * @throws {@link SandboxNotFoundError} it has ended, and nothing is kept behind `after`.
+   */
   events(options: RequestOptions & EventOptions = {}): AsyncGenerator<SandboxEvent, void, undefined> {
     return this.#platform.records.events({ sandboxId: this.sandboxId, after: options.after }, pickRequest(options));
   }

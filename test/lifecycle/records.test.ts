@@ -50,9 +50,15 @@ describeOnPlatform("metrics, logs and events", ({ apiUrl, sandboxUrl, apiKey }) 
     expect(await sandbox.getLogs({ cursor: new Date(Date.now() + 60_000) })).toEqual([]);
   });
 
-  it("keeps the log of a sandbox that ended", async () => {
+  it("keeps log and events of a sandbox that ended", async () => {
     const sandbox = await create();
     await sandbox.kill();
+    const events: SandboxEvent[] = [];
+    for await (const event of sandbox.events({ after: "0" })) events.push(event);
+    expect(events.map(({ type }) => type)).toEqual(["created", "killed"]);
+    for (const after of [undefined, events.at(-1)?.id]) {
+      await expect(sandbox.events({ after }).next()).rejects.toThrow(SandboxNotFoundError);
+    }
     const logs = await Sandbox.getLogs(sandbox.sandboxId, options);
     expect(logs.map(({ fields }) => fields.event)).toEqual(["created", "killed"]);
     await expect(Sandbox.getLogs("nosuchsandbox", options)).rejects.toThrow(SandboxNotFoundError);

@@ -26,7 +26,7 @@ type RecordOperation =
 
 /** Operations that tell what happened in and to sandboxes. */
 export function createRecordHandlers({ sandboxes, metrics, journal }: RecordHandlerParts): Pick<Handlers, RecordOperation> {
-  // The log outlives the sandbox: why it ended is asked afterwards.
+  // Log and events outlive the sandbox: why it ended is asked afterwards.
   const toLoggedId = (text: string): string => {
     const id = parseSandboxId(text);
     return journal.has(id) ? id : sandboxes.get(id).id;
@@ -67,8 +67,11 @@ export function createRecordHandlers({ sandboxes, metrics, journal }: RecordHand
       return { status: 200, body: { logs: lines.map(toLogEntry) } };
     },
     streamSandboxEvents: ({ path, header, signal }) => {
-      const { id } = sandboxes.get(parseSandboxId(path.sandboxID));
-      return { status: 200, events: toEvents(followEvents(journal, { sandboxId: id, after: toSeq(header["Last-Event-ID"]), signal })) };
+      const sandboxId = toLoggedId(path.sandboxID);
+      const after = toSeq(header["Last-Event-ID"]) ?? journal.lastSeq;
+      // Behind the end of a sandbox nothing comes.
+      if (journal.eventsAfter(after, sandboxId, 1).length === 0) sandboxes.get(sandboxId);
+      return { status: 200, events: toEvents(followEvents(journal, { sandboxId, after, signal })) };
     },
     streamEvents: ({ header, signal }) => ({
       status: 200,
