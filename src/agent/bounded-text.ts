@@ -17,6 +17,6 @@ export function boundLines(lines: readonly string[], maxLines: number, what: str
 }
 
 /** A cut must not leave half of a character, which is no text. */
-function withoutHalfPair(text: string, side: "start" | "end"): string {
+export function withoutHalfPair(text: string, side: "start" | "end"): string {
   return side === "end" ? text.replace(/[\uD800-\uDBFF]$/, "") : text.replace(/^[\uDC00-\uDFFF]/, "");
 }

@@ -1,5 +1,6 @@
 import type { ErrorReason } from "../errors/reason.js";
 import { SandboxError } from "../errors/sandbox-error.js";
+import { messageOf } from "../shared/message-of.js";
 
 /** What a model can do about a failure. */
 export type Advice = Readonly<Partial<Record<ErrorReason, string>>>;
@@ -24,7 +25,7 @@ const TOOL_ADVICE: Advice = {
 
 /** A failure in words from which a model can go on; never a stack, which says nothing to it. */
 export function describeFailure(tool: string, error: unknown, advice: Advice = TOOL_ADVICE): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const next = SandboxError.isInstance(error) ? (advice[error.reason] ?? COMMON_ADVICE[error.reason]) : undefined;
   return `${tool} failed: ${message}${/[.!?]$/.test(message) ? "" : "."}${next === undefined ? "" : ` ${next}`}`;
 }

@@ -14,10 +14,3 @@ export function imageTypeOf(bytes: Uint8Array): string | undefined {
   );
   return found?.[0];
 }
-
-/** In pieces, because a call takes a limited number of arguments. */
-export function toBase64(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 8_192) text += String.fromCharCode(...bytes.subarray(at, at + 8_192));
-  return btoa(text);
-}

@@ -2,6 +2,7 @@ import { InvalidArgumentError, TimeoutError } from "../errors/error-classes.js";
 import type { CodeOutput, ExecutionError, Result } from "../sandbox/code/execution.js";
 import { createOutputCapture } from "../sandbox/output-capture.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
+import { fromBase64 } from "../shared/base64.js";
 import { boundText } from "./bounded-text.js";
 import { imageTypeOf } from "./image-type.js";
 import { type RunOptions, reportLine } from "./run-to-end.js";
@@ -99,7 +100,7 @@ function toResult(head: string, { stdout, stderr, results, error }: Shown, maxTe
 function toImage({ png, jpeg }: Result): Extract<ToolContent, { type: "image" }> | undefined {
   const data = (png ?? jpeg)?.replace(/\s/g, "");
   if (data === undefined || !/^[A-Za-z0-9+/]+={0,2}$/.test(data) || data.length % 4 !== 0) return undefined;
-  const mimeType = imageTypeOf(Uint8Array.from(atob(data.slice(0, 24)), (char) => char.charCodeAt(0)));
+  const mimeType = imageTypeOf(fromBase64(data.slice(0, 24)));
   return mimeType === undefined ? undefined : { type: "image", data, mimeType };
 }
 

@@ -2,6 +2,7 @@ import { TimeoutError } from "../errors/error-classes.js";
 import type { CommandHandle, CommandResult } from "../sandbox/command-handle.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import { boundText } from "./bounded-text.js";
+import { describeMissingOutput } from "./missing-output.js";
 import { type ToolCallOptions, type ToolResult, textResult } from "./tool.js";
 
 export interface RunOptions extends ToolCallOptions {
@@ -46,6 +47,8 @@ export function toRunResult(end: CommandEnd): ToolResult {
   for (const stream of ["stdout", "stderr"] as const) {
     if (end[stream] !== "") parts.push(`${stream}:\n${end[stream].replace(/\n$/, "")}`);
   }
+  const missing = describeMissingOutput(end);
+  if (missing !== undefined) parts.push(`[${missing}]`);
   if (parts.length === 1) parts.push("It printed nothing.");
   return textResult(parts.join("\n"), end.exitCode !== 0);
 }

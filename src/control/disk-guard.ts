@@ -1,6 +1,7 @@
 import { statfs } from "node:fs/promises";
+import { messageOf } from "../shared/message-of.js";
 import type { InstanceUsage } from "./drivers/driver.js";
-import { type Logger, messageOf } from "./logger.js";
+import type { Logger } from "./logger.js";
 
 export interface DiskGuardParts {
   /** On the disk that sandboxes write to. */

@@ -1,4 +1,5 @@
 import { SandboxError } from "../errors/sandbox-error.js";
+import { messageOf } from "../shared/message-of.js";
 
 /** Facts of one event; never headers, environment or bodies. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
@@ -41,11 +42,6 @@ export function createLogger(write: (line: string) => void, options: LoggerOptio
     if (RANK[level] >= minimum) write(`${toLine(new Date().toISOString(), level, event, fields)}\n`);
   };
   return { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") };
-}
-
-/** The text of anything thrown, for a log line or for the message of an error that wraps it. */
-export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
 /**

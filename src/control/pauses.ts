@@ -1,7 +1,8 @@
 import { InternalError } from "../errors/error-classes.js";
+import { messageOf } from "../shared/message-of.js";
 import { isDaemonAlive } from "./daemon-client.js";
 import type { Instance } from "./drivers/driver.js";
-import { failureOf, messageOf } from "./logger.js";
+import { failureOf } from "./logger.js";
 import type { MemoryState, SandboxRecord } from "./sandbox-record.js";
 import type { SandboxesParts, SandboxTable } from "./sandbox-table.js";
 

@@ -2,11 +2,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { FailedPreconditionError } from "../errors/error-classes.js";
+import { messageOf } from "../shared/message-of.js";
 import { STREAM_BUFFER_BYTES } from "../shared/stream-buffer.js";
 import type { EdgeProxy, EdgeTarget } from "./edge/edge-proxy.js";
 import { DAEMON_PORT, type Route, routeRequest } from "./edge/route.js";
 import { findSignedSandbox } from "./edge/signed-files.js";
-import { type Logger, messageOf } from "./logger.js";
+import type { Logger } from "./logger.js";
 import { errorAnswer, sendJson, sendJsonOnSocket } from "./rest/json-answer.js";
 import type { RestServer } from "./rest/rest-server.js";
 import type { Sandboxes } from "./sandboxes.js";

@@ -1,5 +1,6 @@
 import { rmSync } from "node:fs";
 import { ServiceBusyError } from "../errors/error-classes.js";
+import { messageOf } from "../shared/message-of.js";
 import type { PlatformFile } from "../shared/platform-dirs.js";
 import { VERSION } from "../shared/version.js";
 import { readBootId } from "./boot-id.js";
@@ -16,7 +17,7 @@ import { ownAddresses } from "./egress/special-addresses.js";
 import { IdleWatch } from "./idle-watch.js";
 import { acquireInstanceLock } from "./instance-lock.js";
 import { Journal } from "./journal.js";
-import { type Logger, messageOf } from "./logger.js";
+import type { Logger } from "./logger.js";
 import { OpenedDriver } from "./opened-driver.js";
 import { type PlatformPaths, preparePaths } from "./paths.js";
 import { loadPlatformKey } from "./platform-key.js";

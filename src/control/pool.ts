@@ -1,8 +1,9 @@
+import { messageOf } from "../shared/message-of.js";
 import { type DaemonInit, initDaemon } from "./daemon-client.js";
 import { runDaemonCommand } from "./daemon-command.js";
 import type { Driver, Instance } from "./drivers/driver.js";
 import { Lifeline } from "./lifeline.js";
-import { type Logger, messageOf } from "./logger.js";
+import type { Logger } from "./logger.js";
 import { createSandboxId } from "./sandbox-id.js";
 import { SandboxLink } from "./sandbox-link.js";
 import type { StartTemplate, TemplateResolver } from "./template-resolver.js";

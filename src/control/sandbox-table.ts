@@ -1,3 +1,4 @@
+import { messageOf } from "../shared/message-of.js";
 import { initDaemon } from "./daemon-client.js";
 import { followComplaints } from "./daemon-complaints.js";
 import { DeadlineQueue } from "./deadline-queue.js";
@@ -6,7 +7,7 @@ import type { EgressService } from "./egress/egress-service.js";
 import type { NetworkConfig } from "./egress/network-config.js";
 import type { Journal } from "./journal.js";
 import { Lifeline } from "./lifeline.js";
-import { type Logger, messageOf } from "./logger.js";
+import type { Logger } from "./logger.js";
 import { toDaemonInit } from "./new-sandbox.js";
 import type { PoolEntry, WarmPool } from "./pool.js";
 import { SandboxLink } from "./sandbox-link.js";

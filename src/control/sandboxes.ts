@@ -1,8 +1,8 @@
 import { ServiceBusyError } from "../errors/error-classes.js";
+import { messageOf } from "../shared/message-of.js";
 import { Adoption } from "./adoption.js";
 import type { CapturedLayer } from "./drivers/driver.js";
 import type { EgressConfig } from "./egress/network-config.js";
-import { messageOf } from "./logger.js";
 import type { NewSandbox } from "./new-sandbox.js";
 import { Pauses, type WakeOptions } from "./pauses.js";
 import { type SandboxRecord, toEgressConfig } from "./sandbox-record.js";

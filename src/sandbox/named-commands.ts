@@ -7,6 +7,7 @@ import { fromReadableStream } from "../shared/byte-stream.js";
 import { type CommandArgument, toArgumentValues } from "../shared/command-arguments.js";
 import type { ArgumentInput, CommandSet, CommandShape, ProgressOf, ResultOf } from "../shared/command-definition.js";
 import { CUSTOM_COMMANDS_FILE, type CustomCommand, parseCustomCommands, toShellLine } from "../shared/custom-commands.js";
+import { messageOf } from "../shared/message-of.js";
 import { assertText } from "../shared/text-check.js";
 import { checkTimeoutMs, type RequestOptions } from "../transport/config.js";
 import type { Commands } from "./commands.js";
@@ -215,7 +216,7 @@ export class NamedCommands {
       const { custom_commands: commands } = JSON.parse(text) as { custom_commands?: unknown };
       return new Map(parseCustomCommands(commands, CUSTOM_COMMANDS_FILE).map((command) => [command.name, command]));
     } catch (cause) {
-      const said = cause instanceof Error ? cause.message : String(cause);
+      const said = messageOf(cause);
       throw new ProtocolError(`the custom commands of the sandbox cannot be understood: ${said}`, { operation: "sandbox.run", cause });
     }
   }

@@ -1,3 +1,5 @@
+import { ChangeNotice } from "../shared/change-notice.js";
+
 /** What a window has for a reader: an item, a count of bytes that it came too late for, or nothing any more. */
 export type WindowItem<T> = { readonly item: T } | { readonly missingBytes: number } | undefined;
 
@@ -24,7 +26,7 @@ export class OutputWindow<T> {
   #droppedBytes = 0;
   #isEnded = false;
   readonly #readers = new Set<Reader>();
-  #waiting: (() => void)[] = [];
+  readonly #news = new ChangeNotice();
 
   constructor(limitBytes: number | undefined) {
     this.#limitBytes = limitBytes ?? Number.POSITIVE_INFINITY;
@@ -35,14 +37,14 @@ export class OutputWindow<T> {
     this.#entries.push({ item, sizeBytes });
     this.#keptBytes += sizeBytes;
     this.#drop();
-    this.#wake();
+    this.#news.tell();
     return this.#isTooFull ? this.#untilRoom() : undefined;
   }
 
   /** No more will come. */
   end(): void {
     this.#isEnded = true;
-    this.#wake();
+    this.#news.tell();
   }
 
   /** Everything that is still here, and then what comes, until the end. */
@@ -57,14 +59,14 @@ export class OutputWindow<T> {
           reader.next += 1;
           yield { item: entry.item };
           this.#drop();
-          this.#wake();
+          this.#news.tell();
         } else if (this.#isEnded) return;
-        else await this.#change();
+        else await this.#news.next();
       }
     } finally {
       this.#readers.delete(reader);
       this.#drop();
-      this.#wake();
+      this.#news.tell();
     }
   }
 
@@ -73,7 +75,7 @@ export class OutputWindow<T> {
   }
 
   async #untilRoom(): Promise<void> {
-    while (this.#isTooFull) await this.#change();
+    while (this.#isTooFull) await this.#news.next();
   }
 
   #drop(): void {
@@ -89,15 +91,5 @@ export class OutputWindow<T> {
     if (count === 0) return;
     this.#entries = this.#entries.slice(count);
     this.#firstIndex += count;
-  }
-
-  #change(): Promise<void> {
-    return new Promise((resolve) => this.#waiting.push(resolve));
-  }
-
-  #wake(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const wake of waiting) wake();
   }
 }

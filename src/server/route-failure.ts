@@ -5,6 +5,7 @@ import { CommandArgumentError, CommandNotFoundError } from "../errors/named-comm
 import type { ErrorReason } from "../errors/reason.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import { STATUS_OF_REASON } from "../errors/status-map.js";
+import { messageOf } from "../shared/message-of.js";
 
 type ErrorBody = components["schemas"]["Error"];
 
@@ -80,7 +81,7 @@ export function toWireFailure(error: unknown): WireFailure {
     return { status: known.status, body: { error: message, type: known.type, error_code: known.reason } };
   }
   const type = error instanceof Error ? error.name : "Error";
-  return { status: 500, body: { error: error instanceof Error ? error.message : String(error), type, error_code: "internal" } };
+  return { status: 500, body: { error: messageOf(error), type, error_code: "internal" } };
 }
 
 /** Answer with a failure; an answer that has begun can only be cut. */

@@ -6,12 +6,11 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { expect, it } from "vitest";
 import { mapConcurrently } from "../../src/declarative/map-concurrently.js";
 import { Sandbox } from "../../src/sandbox/sandbox.js";
+import { PNG } from "../support/pixel.js";
 import { describeOnPlatform } from "../support/platform.js";
 import { ABX, platformEnv } from "../support/run-abx.js";
 
 const POLL = { timeout: 15_000 };
-
-const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 describeOnPlatform("abx mcp over stdio", (platform) => {
   const connection = { apiUrl: platform.apiUrl, sandboxUrl: platform.sandboxUrl, apiKey: platform.apiKey };

@@ -3,11 +3,10 @@ import { SandboxSession } from "../../src/agent/sandbox-session.js";
 import { createTools } from "../../src/agent/sandbox-toolset.js";
 import { findTool, type Tool, type ToolResult } from "../../src/agent/tool.js";
 import { Sandbox } from "../../src/sandbox/sandbox.js";
+import { PNG } from "../support/pixel.js";
 import { describeOnPlatform } from "../support/platform.js";
 
 const POLL = { timeout: 15_000 };
-
-const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 const textOf = ({ content }: ToolResult): string =>
   content.map((part) => (part.type === "text" ? part.text : `<${part.mimeType}>`)).join("\n");

@@ -8,7 +8,10 @@ import packageJson from "../../package.json" with { type: "json" };
 import { compile, ROOT } from "../support/compile.js";
 import { installPacked, type Project } from "./support/installed.js";
 
-const ENTRIES = ["", "/node", "/declarative", "/agent", "/mcp", "/ai-sdk", "/langchain", "/mastra", "/openai-agents", "/e2b"];
+/** Every public entry, as what stands behind the name of the package. */
+const ENTRIES = Object.keys(packageJson.exports)
+  .filter((name) => name !== "./package.json")
+  .map((name) => name.slice(1));
 /** Entries around packages of the user, and these packages: they are not in the project. */
 const OPTIONAL: Record<string, readonly string[]> = {
   "/mcp": ["@modelcontextprotocol/sdk"],
@@ -16,6 +19,7 @@ const OPTIONAL: Record<string, readonly string[]> = {
   "/langchain": ["@langchain/core/", "deepagents"],
   "/mastra": ["@mastra/core/"],
   "/openai-agents": ["@openai/agents-core"],
+  "/telemetry": ["@opentelemetry/api"],
 };
 /** Uses the version as every request does, and what is in files of its own. */
 const USE = `
@@ -103,7 +107,9 @@ describe("module systems", () => {
     const optional = Object.values(OPTIONAL).flat();
     expect(errors.filter((error) => !optional.some((name) => error.includes(`Cannot find module '${name}`)))).toEqual([]);
     // A CommonJS program must get the types of the CommonJS file, or tsc refuses the import elsewhere.
-    const types = compiled.getSourceFiles().filter(({ fileName }) => /@agent-sandbox\/sdk\/dist\/.*index\.d\.c?ts$/.test(fileName));
+    const types = compiled
+      .getSourceFiles()
+      .filter(({ fileName }) => /@agent-sandbox\/sdk\/dist\/(?:.*index|code-interpreter)\.d\.c?ts$/.test(fileName));
     expect(types.length).toBeGreaterThanOrEqual(ENTRIES.length);
     const isCommon = mode.endsWith("CommonJS");
     expect(types.every(({ fileName }) => fileName.endsWith(".d.cts") === isCommon)).toBe(true);

@@ -18,6 +18,9 @@ const ELSEWHERE = ["command-server.ts", "data-analysis.ts", "remote-map.ts"];
 
 const HINT = 'CONTRIBUTING.md, "A page", says how a block is marked that takes something for granted or cannot run here';
 
+/** The declarations of the frameworks take most of a minute on a busy machine. */
+const COMPILE_TIMEOUT_MS = 600_000;
+
 let programs: Programs;
 beforeAll(async () => {
   programs = await writePrograms();
@@ -25,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => programs[Symbol.asyncDispose]());
 
 describe("the TypeScript of the pages", () => {
-  it("compiles against the public entries", () => {
+  it("compiles against the public entries", { timeout: COMPILE_TIMEOUT_MS }, () => {
     const examples = readdirSync(EXAMPLES).filter((name) => name.endsWith(".ts"));
     const { errors } = compile([...programs.files, ...examples.map((name) => path.join(EXAMPLES, name))], {
       module: ts.ModuleKind.NodeNext,

@@ -64,16 +64,7 @@ describeOnPlatform("the environment of processes, on a platform that exports not
   it("is in terminals as well, also in one that a page opens with a ticket", async () => {
     const recorded = recordTelemetry();
     await using sandbox = await Sandbox.create({ ...connection, telemetry: recorded.telemetry });
-    let shown = "";
-    const terminal = await sandbox.pty.create({
-      cols: 200,
-      rows: 24,
-      onData: (data) => {
-        shown += new TextDecoder().decode(data);
-      },
-    });
-    await terminal.sendInput(`${PRINT}; exit\n`);
-    await terminal.wait();
+    const shown = await printInTerminal(sandbox);
     const { traceId, spanId } = recorded.span("pty.create").spanContext();
     expect(shown).toContain(`00-${traceId}-${spanId}-01||`);
 
@@ -169,16 +160,7 @@ describe("a trace through a platform that exports its spans", () => {
     expect(edge.name).toBe("GET");
     expect(attributesOf(edge)).toMatchObject({ "agent_sandbox.port": 8_080, "agent_sandbox.sandbox.id": sandbox.sandboxId });
 
-    let shown = "";
-    const terminal = await sandbox.pty.create({
-      cols: 200,
-      rows: 24,
-      onData: (data) => {
-        shown += new TextDecoder().decode(data);
-      },
-    });
-    await terminal.sendInput(`${PRINT}; exit\n`);
-    await terminal.wait();
+    const shown = await printInTerminal(sandbox);
     const upgrade = await collector.until(({ name }) => name === "GET /agentsandbox/pty");
     expect(shown).toContain(`00-${upgrade.traceId}-${upgrade.spanId}-01||`);
   });
@@ -196,3 +178,18 @@ describe("a trace through a platform that exports its spans", () => {
     expect(collector.spans().some(({ traceId }) => traceId === "1".repeat(32))).toBe(false);
   });
 });
+
+/** What a terminal shows in which the variables are printed. */
+async function printInTerminal(sandbox: Sandbox): Promise<string> {
+  let shown = "";
+  const terminal = await sandbox.pty.create({
+    cols: 200,
+    rows: 24,
+    onData: (data) => {
+      shown += new TextDecoder().decode(data);
+    },
+  });
+  await terminal.sendInput(`${PRINT}; exit\n`);
+  await terminal.wait();
+  return shown;
+}

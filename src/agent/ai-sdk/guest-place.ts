@@ -1,6 +1,6 @@
-import { ProtocolError } from "../../errors/error-classes.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import { assertText } from "../../shared/text-check.js";
+import { findWorkingDirectory } from "../working-directory.js";
 
 /** Where in a sandbox, and as whom, everything of a session happens. */
 export interface GuestPlace {
@@ -22,11 +22,7 @@ export async function findGuestPlace(
   user: string | undefined,
   signal: AbortSignal | undefined,
 ): Promise<GuestPlace> {
-  // Behind the NUL, since a profile of the template may print something first.
-  const { stdout } = await sandbox.commands.run("printf '\\0%s' \"$PWD\"", { cwd: directory, user, signal });
-  const found = stdout.slice(stdout.lastIndexOf("\0") + 1);
-  if (!found.startsWith("/")) throw new ProtocolError(`the shell of the sandbox did not tell its directory, but ${JSON.stringify(found)}`);
-  return { directory: found, user };
+  return { directory: await findWorkingDirectory(sandbox, { cwd: directory, user, signal }), user };
 }
 
 /** The absolute path that a path of a session means. */

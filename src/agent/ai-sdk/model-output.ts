@@ -1,5 +1,6 @@
 import type { JSONValue, ToolResultPart } from "ai";
-import type { ToolContent, ToolResult } from "../tool.js";
+import type { ToolContent } from "../tool.js";
+import { isToolResult } from "../tool-result-check.js";
 
 type ModelOutput = ToolResultPart["output"];
 
@@ -17,19 +18,6 @@ export function toModelOutput(output: unknown): ModelOutput {
 function toPart(part: ToolContent): Extract<ModelOutput, { type: "content" }>["value"][number] {
   if (part.type === "text") return { type: "text", text: part.text };
   return { type: "file", mediaType: part.mimeType, data: { type: "data", data: part.data } };
-}
-
-function isToolResult(output: unknown): output is ToolResult {
-  if (typeof output !== "object" || output === null || !("content" in output) || !("isError" in output)) return false;
-  return typeof output.isError === "boolean" && Array.isArray(output.content) && output.content.every(isContent);
-}
-
-function isContent(part: unknown): part is ToolContent {
-  if (typeof part !== "object" || part === null || !("type" in part)) return false;
-  if (part.type === "text") return "text" in part && typeof part.text === "string";
-  return (
-    part.type === "image" && "data" in part && typeof part.data === "string" && "mimeType" in part && typeof part.mimeType === "string"
-  );
 }
 
 function toJson(value: unknown): JSONValue {

@@ -1,6 +1,6 @@
 import type { Experimental_SandboxSession } from "ai";
 import type { Sandbox } from "../../sandbox/sandbox.js";
-import { toPortAddress } from "../port-address.js";
+import { portUrl } from "../port-url.js";
 import { findGuestPlace, type GuestPlace } from "./guest-place.js";
 import { createSessionFiles } from "./session-files.js";
 import { createSessionProcesses } from "./session-processes.js";
@@ -52,11 +52,10 @@ export function createSandboxSession(sandbox: Sandbox, place: GuestPlace, option
 }
 
 function describe(sandbox: Sandbox, { directory, user }: GuestPlace): string {
-  const { host, isLocal } = toPortAddress(sandbox, 8000);
   return [
     `An isolated Linux machine (sandbox ${sandbox.sandboxId}). Commands are lines of bash${user === undefined ? "" : `, run as ${user}`}.`,
     `Relative paths, also those of commands, begin in ${directory}.`,
     "Files and processes stay until the sandbox ends.",
-    `A program that listens on port 8000 is reached from outside at ${isLocal ? "http" : "https"}://${host}, and so is every other port.`,
+    `A program that listens on port 8000 is reached from outside at ${portUrl(sandbox, 8000)}, and so is every other port.`,
   ].join("\n");
 }

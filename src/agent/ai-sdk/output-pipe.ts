@@ -1,4 +1,5 @@
 import { FailedPreconditionError } from "../../errors/error-classes.js";
+import { ChangeNotice } from "../../shared/change-notice.js";
 
 /** What a piece costs beside its bytes, so that many small ones are bounded too. */
 const PIECE_BYTES = 256;
@@ -25,7 +26,7 @@ export class OutputPipe {
   #state: "open" | "stalled" | "cancelled" = "open";
   #hasRoomForAll = false;
   #end: { readonly failure?: unknown } | undefined;
-  #waiting: (() => void)[] = [];
+  readonly #news = new ChangeNotice();
 
   constructor(name: "stdout" | "stderr", limits: OutputPipeLimits) {
     this.#name = name;
@@ -36,7 +37,7 @@ export class OutputPipe {
         cancel: () => {
           this.#state = "cancelled";
           this.#pieces = [];
-          this.#wake();
+          this.#news.tell();
         },
       },
       { highWaterMark: 0 },
@@ -53,14 +54,14 @@ export class OutputPipe {
     // A small view would keep the whole buffer of the network alive.
     this.#pieces.push(data.slice());
     this.#keptBytes += data.length + PIECE_BYTES;
-    this.#wake();
+    this.#news.tell();
     while (this.#isFull) await this.#untilTaken();
   };
 
   /** The process is about to end, so what still comes is little and shall not wait. */
   openWide(): void {
     this.#hasRoomForAll = true;
-    this.#wake();
+    this.#news.tell();
   }
 
   /** Nothing more comes. */
@@ -79,17 +80,17 @@ export class OutputPipe {
 
   #finish(end: { readonly failure?: unknown }): void {
     this.#end ??= end;
-    this.#wake();
+    this.#news.tell();
   }
 
   async #give(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    while (this.#pieces.length === 0 && this.#state === "open" && this.#end === undefined) await this.#change();
+    while (this.#pieces.length === 0 && this.#state === "open" && this.#end === undefined) await this.#news.next();
     const piece = this.#pieces.shift();
     if (piece !== undefined) {
       this.#keptBytes -= piece.length + PIECE_BYTES;
       this.#takenCount += 1;
       controller.enqueue(piece);
-      this.#wake();
+      this.#news.tell();
     } else if (this.#state === "stalled") controller.error(this.#toStallError());
     else if (this.#end !== undefined && "failure" in this.#end) controller.error(this.#end.failure);
     else if (this.#state === "open") controller.close();
@@ -101,10 +102,10 @@ export class OutputPipe {
     const giveUp = (): void => {
       if (this.#takenCount !== before || !this.#isFull) return;
       this.#state = "stalled";
-      this.#wake();
+      this.#news.tell();
     };
     const timer = stallMs === 0 ? undefined : setTimeout(giveUp, stallMs);
-    await this.#change();
+    await this.#news.next();
     clearTimeout(timer);
   }
 
@@ -113,15 +114,5 @@ export class OutputPipe {
       `${this.#droppedBytes} bytes of ${this.#name} and what follows are missing here: the buffer was full and nobody read for ${this.#limits.stallMs} ms; ` +
         "read both streams, or cancel the one that is not needed",
     );
-  }
-
-  #change(): Promise<void> {
-    return new Promise((resolve) => this.#waiting.push(resolve));
-  }
-
-  #wake(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const wake of waiting) wake();
   }
 }

@@ -1,9 +1,5 @@
-import type { Files } from "../../sandbox/files.js";
 import type { Network } from "../../sandbox/network.js";
 import type { SandboxListOptions } from "../../sandbox/sandbox.js";
-
-/** A file or directory. */
-export type EntryInfo = Awaited<ReturnType<Files["getInfo"]>>;
 
 /** Rules for outgoing traffic. */
 export type NetworkUpdate = Parameters<Network["update"]>[0];

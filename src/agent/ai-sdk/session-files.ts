@@ -1,10 +1,10 @@
 import type { Experimental_SandboxFileStat, Experimental_SandboxSession } from "ai";
 import { SandboxError } from "../../errors/sandbox-error.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
+import type { EntryInfo } from "../entry-info.js";
 import { deleteFile } from "./delete-file.js";
 import { type GuestPlace, pathIn } from "./guest-place.js";
 import { checkLineRange, readLines } from "./read-lines.js";
-import type { EntryInfo } from "./sandbox-types.js";
 import { createTextDecoder, encodeText } from "./text-encoding.js";
 
 type FileMembers =

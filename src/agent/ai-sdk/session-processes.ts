@@ -1,6 +1,8 @@
 import type { Experimental_SandboxSession } from "ai";
+import type { CommandResult } from "../../sandbox/command-handle.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
-import { exitStatusOf } from "./exit-status.js";
+import { exitStatusOf } from "../exit-status.js";
+import { describeMissingOutput } from "../missing-output.js";
 import { type GuestPlace, pathIn } from "./guest-place.js";
 import type { OutputPipeLimits } from "./output-pipe.js";
 import { spawnProcess } from "./spawn-process.js";
@@ -50,13 +52,7 @@ export function createSessionProcesses(
 }
 
 /** A result has no member that could say that output is missing. */
-function toLossNote({
-  missingBytes,
-  outputMayBeIncomplete,
-}: {
-  readonly missingBytes?: number;
-  readonly outputMayBeIncomplete?: boolean;
-}): string {
-  if (missingBytes !== undefined) return `\n[… ${missingBytes} bytes of output are missing because a connection broke …]\n`;
-  return outputMayBeIncomplete ? "\n[… output may be missing because a connection broke …]\n" : "";
+function toLossNote(end: CommandResult): string {
+  const note = describeMissingOutput(end);
+  return note === undefined ? "" : `\n[… ${note} …]\n`;
 }

@@ -4,8 +4,9 @@ import { SandboxError } from "../../errors/sandbox-error.js";
 import type { CommandBytes, CommandHandle } from "../../sandbox/command-handle.js";
 import type { CommandBytesStartOptions, Commands } from "../../sandbox/commands.js";
 import { untilAborted } from "../../shared/until-aborted.js";
+import { exitStatusOf } from "../exit-status.js";
+import { describeMissingOutput } from "../missing-output.js";
 import { hasEnded } from "../sandbox-life.js";
-import { exitStatusOf } from "./exit-status.js";
 import { OutputPipe, type OutputPipeLimits } from "./output-pipe.js";
 
 /** Bytes of input in one request. */
@@ -110,6 +111,5 @@ function toInputStream(handle: CommandHandle<CommandBytes>): WritableStream<Uint
 }
 
 function toGapError(missingBytes: number | undefined): ConnectionError {
-  const what = missingBytes === undefined ? "output may be missing" : `${missingBytes} bytes of output are missing`;
-  return new ConnectionError(`spawn: the connection broke and ${what}`, { isRetryable: false });
+  return new ConnectionError(`spawn: ${describeMissingOutput({ missingBytes, outputMayBeIncomplete: true })}`, { isRetryable: false });
 }

@@ -1,6 +1,7 @@
 import type { ExecuteResponse } from "deepagents";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import { assertText } from "../../shared/text-check.js";
+import { exitStatusOf } from "../exit-status.js";
 import { type CommandEnd, runToEnd } from "../run-to-end.js";
 import type { BackendCall } from "./backend-call.js";
 
@@ -9,21 +10,6 @@ export interface ExecuteOptions extends BackendCall {
   readonly maxOutputBytes: number;
 }
 
-/** signal(7), the numbers that all machines agree on. */
-const SIGNAL_NUMBERS: Readonly<Record<string, number>> = {
-  SIGHUP: 1,
-  SIGINT: 2,
-  SIGQUIT: 3,
-  SIGILL: 4,
-  SIGTRAP: 5,
-  SIGABRT: 6,
-  SIGFPE: 8,
-  SIGKILL: 9,
-  SIGSEGV: 11,
-  SIGPIPE: 13,
-  SIGALRM: 14,
-  SIGTERM: 15,
-};
 /** As timeout(1) has it. */
 const TIMED_OUT_EXIT_CODE = 124;
 
@@ -35,7 +21,7 @@ export async function executeCommand(sandbox: Sandbox, command: string, options:
   const note = howItEnded(end);
   // Standard error has only what the shell says when it cannot read the first line.
   const output = joinLines([end.stdout, end.stderr, ...(note === undefined ? [] : [`[${note}]`])]);
-  return { output, exitCode: toExitCode(end), truncated: isIncomplete(end) };
+  return { output, exitCode: end.timedOutMs === undefined ? exitStatusOf(end) : TIMED_OUT_EXIT_CODE, truncated: isIncomplete(end) };
 }
 
 function howItEnded({ timedOutMs, signal, isOutOfMemory }: CommandEnd): string | undefined {
@@ -44,14 +30,6 @@ function howItEnded({ timedOutMs, signal, isOutOfMemory }: CommandEnd): string |
   }
   if (isOutOfMemory) return "The command was killed because the sandbox ran out of memory.";
   return signal === undefined ? undefined : `The command was ended by ${signal}.`;
-}
-
-/** What a shell would say about it, else nothing. */
-function toExitCode({ timedOutMs, signal, exitCode }: CommandEnd): number | null {
-  if (timedOutMs !== undefined) return TIMED_OUT_EXIT_CODE;
-  if (signal === undefined) return exitCode;
-  const number = SIGNAL_NUMBERS[signal];
-  return number === undefined ? null : 128 + number;
 }
 
 function isIncomplete({ truncatedBytes, missingBytes, outputMayBeIncomplete }: CommandEnd): boolean {

@@ -1,7 +1,7 @@
 import type { LsResult } from "deepagents";
 import { SandboxError } from "../../errors/sandbox-error.js";
-import type { Files } from "../../sandbox/files.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
+import type { EntryInfo } from "../entry-info.js";
 import type { BackendCall } from "./backend-call.js";
 
 /** List a directory. One that is not there has no entries, by the rules of the framework. */
@@ -14,7 +14,7 @@ export async function listFiles(sandbox: Sandbox, path: string, call: BackendCal
   }
 }
 
-function toFileInfo({ path, type, size, modifiedTime }: Awaited<ReturnType<Files["list"]>>[number]) {
+function toFileInfo({ path, type, size, modifiedTime }: EntryInfo) {
   const isDirectory = type === "dir";
   return {
     path: isDirectory ? `${path}/` : path,

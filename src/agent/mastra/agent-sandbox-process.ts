@@ -7,16 +7,13 @@ import {
 import { InvalidArgumentError, TimeoutError } from "../../errors/error-classes.js";
 import { SandboxError } from "../../errors/sandbox-error.js";
 import type { CommandHandle, CommandResult, OutputOptions } from "../../sandbox/command-handle.js";
+import { exitStatusOf } from "../exit-status.js";
+import { describeMissingOutput } from "../missing-output.js";
 
 /** What a shell reports for a command that was ended for its time, as timeout(1) does. */
 const TIMED_OUT = 124;
 /** What a handle reports for a process whose end is unknown. */
 const UNKNOWN_END = -1;
-/** Numbers of signals on Linux, signal(7); a shell reports 128 and the number. */
-const SIGNAL_NUMBERS: Readonly<Record<string, number>> = {
-  ...{ SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGILL: 4, SIGTRAP: 5, SIGABRT: 6, SIGBUS: 7, SIGFPE: 8, SIGKILL: 9, SIGUSR1: 10 },
-  ...{ SIGSEGV: 11, SIGUSR2: 12, SIGPIPE: 13, SIGALRM: 14, SIGTERM: 15, SIGXCPU: 24, SIGXFSZ: 25, SIGSYS: 31 },
-};
 
 /** How a process of a sandbox is followed. */
 export interface FollowOptions extends Pick<SpawnProcessOptions, "maxRetainedBytes" | "onStdout" | "onStderr"> {
@@ -111,7 +108,7 @@ export class AgentSandboxProcess extends ProcessHandle {
       onStdout: (text) => deliver(() => this.emitStdout(text)),
       onStderr: (text) => deliver(() => this.emitStderr(text)),
       onGap: ({ missingBytes }) =>
-        deliver(() => this.emitStderr(`[${missingBytes ?? "some"} bytes of output were lost with a connection]\n`)),
+        deliver(() => this.emitStderr(`[${describeMissingOutput({ missingBytes, outputMayBeIncomplete: true })}]\n`)),
       // The base class keeps what is asked for.
       maxOutputBytes: 0,
     };
@@ -129,11 +126,11 @@ export class AgentSandboxProcess extends ProcessHandle {
     }
   }
 
-  #toResult({ exitCode, signal, isOutOfMemory }: CommandResult): MastraCommandResult {
-    if (isOutOfMemory) this.emitStderr("The command was killed because the sandbox ran out of memory.\n");
-    const end = signal === undefined ? exitCode : 128 + (SIGNAL_NUMBERS[signal] ?? 0);
+  #toResult(result: CommandResult): MastraCommandResult {
+    if (result.isOutOfMemory) this.emitStderr("The command was killed because the sandbox ran out of memory.\n");
+    const end = exitStatusOf(result);
     this.#exitCode = end;
-    return { ...this.#soFar(end), killed: signal !== undefined };
+    return { ...this.#soFar(end), killed: result.signal !== undefined };
   }
 
   #toTimedOut(): MastraCommandResult {

@@ -18,6 +18,8 @@ import { Sandbox } from "../../sandbox/sandbox.js";
 import { quoteShellCommand, quoteShellWord } from "../../shared/shell-quote.js";
 import { portUrl } from "../port-url.js";
 import { hasEnded, type SandboxLife } from "../sandbox-life.js";
+import { QUICK_MS } from "../tool-context.js";
+import { findWorkingDirectory } from "../working-directory.js";
 import type { AgentSandboxOptions } from "./agent-sandbox-options.js";
 import { AgentSandboxProcesses } from "./agent-sandbox-processes.js";
 import { type InstructionsContext, toInstructions } from "./instructions.js";
@@ -29,7 +31,6 @@ export interface UseOptions {
   readonly callMs?: number | undefined;
 }
 
-const DEFAULT_CALL_MS = 60_000;
 /** Bytes of each stream of a command that are kept, the newest: no command fills the memory of this program. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
@@ -109,7 +110,7 @@ export class AgentSandbox extends MastraSandbox {
   }
 
   /** Start the sandbox where it does not run, and do something with it. */
-  async use<T>(action: (sandbox: Sandbox) => Promise<T>, { callMs = DEFAULT_CALL_MS }: UseOptions = {}): Promise<T> {
+  async use<T>(action: (sandbox: Sandbox) => Promise<T>, { callMs = QUICK_MS }: UseOptions = {}): Promise<T> {
     await this.ensureRunning();
     const life = this.#life;
     if (life === undefined) throw new SandboxNotReadyError(this.id);
@@ -226,17 +227,14 @@ export class AgentSandbox extends MastraSandbox {
     return toInstructions(this.#options.instructions, usual, context);
   }
 
-  async #findDirectories({ files, commands }: Sandbox, signal: AbortSignal | undefined): Promise<void> {
+  async #findDirectories(sandbox: Sandbox, signal: AbortSignal | undefined): Promise<void> {
+    const { files } = sandbox;
     this.#home = (await files.getInfo("~", { signal })).path;
     const { workingDirectory } = this;
     if (workingDirectory !== undefined) {
       await files.makeDir(workingDirectory, { signal });
       this.setWorkingDirectory((await files.getInfo(workingDirectory, { signal })).path);
-    } else {
-      // Behind what a profile of the template may print.
-      const { stdout } = await commands.run("printf '\\0%s' \"$PWD\"", { signal });
-      this.setWorkingDirectory(stdout.slice(stdout.lastIndexOf("\0") + 1));
-    }
+    } else this.setWorkingDirectory(await findWorkingDirectory(sandbox, { signal }));
   }
 
   async #portUrl(port: number): Promise<string | null> {

@@ -1,11 +1,10 @@
 import type { WalkEntry } from "@mastra/core/workspace";
 import { SandboxError } from "../../errors/sandbox-error.js";
 import type { Files } from "../../sandbox/files.js";
-
-type Entry = Awaited<ReturnType<Files["getInfo"]>>;
+import type { EntryInfo } from "../entry-info.js";
 
 /** What is at a path; `undefined` where nothing is. */
-export async function findEntry(files: Files, path: string): Promise<Entry | undefined> {
+export async function findEntry(files: Files, path: string): Promise<EntryInfo | undefined> {
   try {
     return await files.getInfo(path);
   } catch (error) {
@@ -15,14 +14,14 @@ export async function findEntry(files: Files, path: string): Promise<Entry | und
 }
 
 /** `undefined` for nothing, which a symbolic link that leads nowhere is too. */
-export function typeOf(entry: Entry | undefined): "file" | "directory" | undefined {
+export function typeOf(entry: EntryInfo | undefined): "file" | "directory" | undefined {
   if (entry === undefined) return undefined;
   if (entry.type === "dir") return "directory";
   return entry.type === undefined && entry.symlinkTarget !== undefined ? undefined : "file";
 }
 
 /** An entry as Mastra lists it, by its path below the directory whose path is `prefix`. */
-export function toWalkEntry(entry: Entry, prefix: string): WalkEntry {
+export function toWalkEntry(entry: EntryInfo, prefix: string): WalkEntry {
   const type = typeOf(entry) ?? "file";
   const { symlinkTarget } = entry;
   return {

@@ -5,4 +5,4 @@ export type { AgentSandboxOptions } from "./agent-sandbox-options.js";
 export type { AgentSandboxProcess } from "./agent-sandbox-process.js";
 export type { AgentSandboxProcesses } from "./agent-sandbox-processes.js";
 export type { InstructionsContext } from "./instructions.js";
-export { createMastraTools, type MastraTool } from "./mastra-tools.js";
+export { type MastraTool, toMastraTools } from "./mastra-tools.js";

@@ -1,17 +1,16 @@
 import { createTool } from "@mastra/core/tools";
-import type { SandboxSession } from "../sandbox-session.js";
-import { createTools, type ToolsetOptions } from "../sandbox-toolset.js";
 import type { InputSchema, Tool, ToolContent, ToolResult } from "../tool.js";
+import { isToolResult } from "../tool-result-check.js";
 
 /** A tool of a sandbox as Mastra's agents take it. */
 export type MastraTool = ReturnType<typeof toMastraTool>;
 
 /**
- * The tools of {@link createTools} for the `tools` of a Mastra agent. What a model does wrong is an answer that says what may stand there;
- * only an abort rejects, with its reason.
+ * Tools for the `tools` of a Mastra agent, by their names. What a model does wrong is an answer that says what may stand there; only an abort
+ * rejects, with its reason.
  */
-export function createMastraTools(session: SandboxSession, options?: ToolsetOptions): Record<string, MastraTool> {
-  return Object.fromEntries(createTools(session, options).map((tool) => [tool.name, toMastraTool(tool)]));
+export function toMastraTools(tools: readonly Tool[]): Record<string, MastraTool> {
+  return Object.fromEntries(tools.map((tool) => [tool.name, toMastraTool(tool)]));
 }
 
 function toMastraTool(tool: Tool) {
@@ -26,7 +25,8 @@ function toMastraTool(tool: Tool) {
         void writer?.custom({ type: "data-sandbox-progress", data: { tool: tool.name, message }, transient: true }).catch(() => {});
       return tool.execute(input, { signal: abortSignal, onProgress });
     },
-    toModelOutput: (output) => (isResult(output) ? toModelOutput(output) : undefined),
+    // Mastra puts something else in its place where the call goes on in the background.
+    toModelOutput: (output) => (isToolResult(output) ? toModelOutput(output) : undefined),
   });
 }
 
@@ -41,11 +41,6 @@ function toSchema(schema: InputSchema) {
       jsonSchema: { input: toJsonSchema, output: toJsonSchema },
     },
   } as const;
-}
-
-/** Mastra puts something else in its place where the call goes on in the background. */
-function isResult(output: unknown): output is ToolResult {
-  return typeof output === "object" && output !== null && "content" in output && Array.isArray(output.content) && "isError" in output;
 }
 
 /** What the model gets: text, and images as media. */

@@ -1,6 +1,6 @@
 import type { BlobResourceContents, Resource, ResourceTemplate, TextResourceContents } from "@modelcontextprotocol/sdk/types.js";
 import { InvalidArgumentError } from "../../errors/error-classes.js";
-import { toBase64 } from "../image-type.js";
+import { toBase64 } from "../../shared/base64.js";
 import type { SandboxSession } from "../sandbox-session.js";
 import { QUICK_MS } from "../tool-context.js";
 

@@ -3,6 +3,7 @@ import { lstat, open, realpath } from "node:fs/promises";
 import path from "node:path";
 import { SandboxLocalDirReadError, SandboxLocalFileReadError } from "@openai/agents-core/sandbox";
 import { createIgnoreRules } from "../../shared/ignore-rules.js";
+import { messageOf } from "../../shared/message-of.js";
 import { packTar } from "../../shared/tar-pack-node.js";
 import type { LocalSourceOptions } from "./local-sources-types.js";
 
@@ -60,5 +61,5 @@ function isInside(root: string, target: string): boolean {
 }
 
 function failed(Failure: Failure, src: string, error: unknown): Error {
-  return new Failure(`the local source ${src} cannot be read: ${error instanceof Error ? error.message : String(error)}`, { src });
+  return new Failure(`the local source ${src} cannot be read: ${messageOf(error)}`, { src });
 }

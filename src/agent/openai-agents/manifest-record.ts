@@ -1,5 +1,5 @@
 import { type Entry, isDir, isEnvValueReference, isMount, Manifest, type ManifestInit } from "@openai/agents-core/sandbox";
-import { toBase64 } from "../image-type.js";
+import { fromBase64, toBase64 } from "../../shared/base64.js";
 
 /** Bytes of a file in a record, where JSON has no form for them. */
 interface EncodedBytes {
@@ -110,7 +110,7 @@ function fromEntryRecord(record: unknown): unknown {
   if (record.type === "dir" && isRecord(record.children)) return { ...record, children: fromEntryRecords(record.children) };
   const { content } = record;
   if (record.type !== "file" || !isRecord(content) || content.type !== "base64" || typeof content.data !== "string") return record;
-  return { ...record, content: Uint8Array.from(atob(content.data), (char) => char.charCodeAt(0)) };
+  return { ...record, content: fromBase64(content.data) };
 }
 
 /** Each key once, with the last value that has it. */

@@ -1,3 +1,5 @@
+import { withoutHalfPair } from "../bounded-text.js";
+
 /** Characters that are kept of output that nobody has read. */
 const MAX_CHARACTERS = 1024 * 1024;
 
@@ -27,11 +29,7 @@ export class RecentOutput {
 
   #trim(): void {
     if (this.#length <= MAX_CHARACTERS) return;
-    // A cut must not leave half of a character, which is no text.
-    const kept = this.#parts
-      .join("")
-      .slice(-MAX_CHARACTERS)
-      .replace(/^[\uDC00-\uDFFF]/, "");
+    const kept = withoutHalfPair(this.#parts.join("").slice(-MAX_CHARACTERS), "start");
     this.#dropped += this.#length - kept.length;
     this.#parts = [kept];
     this.#length = kept.length;

@@ -2,6 +2,8 @@ import type { CommandHandle, CommandResult } from "../../sandbox/command-handle.
 import { createOutputDecoder } from "../../sandbox/output-capture.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import { startLongTimer } from "../../shared/long-timer.js";
+import { exitStatusOf } from "../exit-status.js";
+import { describeMissingOutput } from "../missing-output.js";
 import { RecentOutput } from "./recent-output.js";
 
 /** How a process of a session is started. */
@@ -27,11 +29,6 @@ type Outputs = Readonly<Record<keyof TakenOutput, RecentOutput>>;
 
 /** Size of terminals; wide enough that programs do not break lines. */
 const TERMINAL = { cols: 120, rows: 40 } as const;
-/** Numbers of signals on Linux; a shell adds 128 to them. */
-const SIGNAL_NUMBERS: Readonly<Record<string, number>> = {
-  ...{ SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGILL: 4, SIGTRAP: 5, SIGABRT: 6, SIGBUS: 7, SIGFPE: 8, SIGKILL: 9, SIGUSR1: 10 },
-  ...{ SIGSEGV: 11, SIGUSR2: 12, SIGPIPE: 13, SIGALRM: 14, SIGTERM: 15, SIGXCPU: 24, SIGXFSZ: 25, SIGSYS: 31 },
-};
 /** What a terminal sends for Ctrl-C. */
 const INTERRUPT = "\u0003";
 
@@ -96,10 +93,7 @@ export class SessionProcess {
   get exitCode(): number | undefined {
     if (this.#end === undefined) return undefined;
     if ("failure" in this.#end) throw this.#end.failure;
-    const { exitCode, signal } = this.#end.result;
-    if (signal === undefined) return exitCode;
-    const number = SIGNAL_NUMBERS[signal];
-    return number === undefined ? 1 : 128 + number;
+    return exitStatusOf(this.#end.result);
   }
 
   /** What it wrote since the last call. */
@@ -129,10 +123,10 @@ export class SessionProcess {
 }
 
 /** What a model should know of an end beside the exit code. */
-function notesOn({ isOutOfMemory, missingBytes, outputMayBeIncomplete }: CommandResult): string[] {
+function notesOn(result: CommandResult): string[] {
+  const missing = describeMissingOutput(result);
   return [
-    ...(isOutOfMemory ? ["It was killed because the sandbox ran out of memory."] : []),
-    ...(missingBytes === undefined ? [] : [`${missingBytes} bytes of output were lost with a connection.`]),
-    ...(outputMayBeIncomplete ? ["Output may have been lost with a connection."] : []),
+    ...(result.isOutOfMemory ? ["it was killed because the sandbox ran out of memory"] : []),
+    ...(missing === undefined ? [] : [missing]),
   ];
 }

@@ -1,18 +1,15 @@
 import { SandboxLifecycleError } from "@openai/agents-core/sandbox";
 import { Sandbox } from "../../sandbox/sandbox.js";
 import { hasEnded, SandboxLife } from "../sandbox-life.js";
+import { QUICK_MS } from "../tool-context.js";
 import { type AgentSandboxClientOptions, lifeMsOf, toCreateOptions } from "./client-options.js";
 import { createFromSnapshot, restoreSnapshot } from "./session-snapshots.js";
 import type { AgentSandboxSessionState } from "./session-state.js";
-
-/** Milliseconds that a call may take which runs nothing. */
-export const QUICK_MS = 60_000;
 
 /** The sandbox of a session: kept alive by use, found again after a pause, replaced by what a snapshot holds. */
 export class SessionSandbox {
   readonly #state: AgentSandboxSessionState;
   readonly #options: AgentSandboxClientOptions;
-  #sandbox: Sandbox;
   #life: SandboxLife;
   #isEnded = false;
 
@@ -20,8 +17,7 @@ export class SessionSandbox {
   constructor(state: AgentSandboxSessionState, sandbox: Sandbox, options: AgentSandboxClientOptions, startedAt: number) {
     this.#state = state;
     this.#options = options;
-    this.#sandbox = sandbox;
-    this.#life = new SandboxLife(sandbox, lifeMsOf(options), startedAt + lifeMsOf(options));
+    this.#life = toLife(sandbox, state, options, startedAt);
   }
 
   /** The sandbox of a state, woken where it was paused; where it has ended, a new one from the snapshot of the state. */
@@ -96,12 +92,20 @@ export class SessionSandbox {
   }
 
   #adopt(sandbox: Sandbox, startedAt: number): void {
-    // Addresses of ports name the sandbox.
-    if (sandbox.sandboxId !== this.#state.sandboxId) delete this.#state.exposedPorts;
-    this.#state.sandboxId = sandbox.sandboxId;
-    this.#sandbox = sandbox;
-    this.#life = new SandboxLife(sandbox, lifeMsOf(this.#options), startedAt + lifeMsOf(this.#options));
+    this.#life = toLife(sandbox, this.#state, this.#options, startedAt);
   }
+
+  get #sandbox(): Sandbox {
+    return this.#life.sandbox;
+  }
+}
+
+/** The life of a sandbox, which the state names from then on. */
+function toLife(sandbox: Sandbox, state: AgentSandboxSessionState, options: AgentSandboxClientOptions, startedAt: number): SandboxLife {
+  // Addresses of ports name the sandbox.
+  if (sandbox.sandboxId !== state.sandboxId) delete state.exposedPorts;
+  state.sandboxId = sandbox.sandboxId;
+  return new SandboxLife(sandbox, lifeMsOf(options), startedAt + lifeMsOf(options));
 }
 
 async function connectOrRestore(state: AgentSandboxSessionState, options: AgentSandboxClientOptions): Promise<Sandbox> {
@@ -110,8 +114,5 @@ async function connectOrRestore(state: AgentSandboxSessionState, options: AgentS
   } catch (error) {
     if (!hasEnded(error)) throw error;
   }
-  const sandbox = await restoreSnapshot(state, options, state.snapshotSpec ?? options.snapshot);
-  delete state.exposedPorts;
-  state.sandboxId = sandbox.sandboxId;
-  return sandbox;
+  return restoreSnapshot(state, options, state.snapshotSpec ?? options.snapshot);
 }

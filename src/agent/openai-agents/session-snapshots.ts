@@ -9,6 +9,7 @@ import {
   type SnapshotSpec,
 } from "@openai/agents-core/sandbox";
 import { Sandbox } from "../../sandbox/sandbox.js";
+import { messageOf } from "../../shared/message-of.js";
 import { type AgentSandboxClientOptions, toCreateOptions } from "./client-options.js";
 import { isRecord } from "./manifest-record.js";
 import { prepareWorkspace } from "./prepare-workspace.js";
@@ -127,8 +128,4 @@ async function snapshotOf(sandbox: Sandbox, name?: string): Promise<Snapshot> {
 
 function isRemoteSpec(spec: SnapshotSpec | null | undefined): spec is RemoteSnapshotSpec {
   return spec?.type === "remote" && isRecord(spec.store) && typeof (spec.store as Partial<RemoteSnapshotStore>).save === "function";
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -10,6 +10,7 @@ import {
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import { fromReadableStream } from "../../shared/byte-stream.js";
 import { concatBytes } from "../../shared/concat-bytes.js";
+import { messageOf } from "../../shared/message-of.js";
 import { readTar } from "../../shared/tar-reader.js";
 import { runAsRoot } from "./root-script.js";
 
@@ -69,7 +70,7 @@ async function checkArchive(bytes: Uint8Array, limits: SandboxArchiveLimits | nu
     }
   } catch (error) {
     if (error instanceof SandboxArchiveError) throw error;
-    throw new SandboxArchiveError(`the archive of the workspace cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new SandboxArchiveError(`the archive of the workspace cannot be read: ${messageOf(error)}`);
   }
 }
 

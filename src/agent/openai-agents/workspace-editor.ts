@@ -6,6 +6,7 @@ import {
   SandboxApplyPatchPathError,
 } from "@openai/agents-core/sandbox";
 import { FileNotFoundError, InvalidArgumentError } from "../../errors/error-classes.js";
+import { messageOf } from "../../shared/message-of.js";
 import type { SessionFiles } from "./session-files.js";
 
 type Operation<T extends ApplyPatchOperation["type"]> = Extract<ApplyPatchOperation, { type: T }>;
@@ -94,7 +95,7 @@ function patch(path: string, before: string, diff: string, mode?: "create"): str
   try {
     return applyDiff(before, diff, mode);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     throw new SandboxApplyPatchDiffError(`the diff does not fit ${path}: ${message}`, { path });
   }
 }

@@ -1,8 +1,9 @@
 import { InvalidArgumentError } from "../../errors/error-classes.js";
-import type { Files } from "../../sandbox/files.js";
+import { toBase64 } from "../../shared/base64.js";
 import { boundLines, boundText } from "../bounded-text.js";
 import { editText } from "../edit-text.js";
-import { imageTypeOf, toBase64 } from "../image-type.js";
+import type { EntryInfo } from "../entry-info.js";
+import { imageTypeOf } from "../image-type.js";
 import { readTextFile } from "../read-text-file.js";
 import { defineTool, type Tool } from "../tool.js";
 import { QUICK_MS, SANDBOX_ID, type ToolContext } from "../tool-context.js";
@@ -88,7 +89,7 @@ export function fileTools({ session, changes, maxTextLength }: ToolContext): Too
   ];
 }
 
-function toLine({ path, type, size, symlinkTarget }: Awaited<ReturnType<Files["list"]>>[number]): string {
+function toLine({ path, type, size, symlinkTarget }: EntryInfo): string {
   if (symlinkTarget !== undefined) return `${path} -> ${symlinkTarget}`;
   return type === "dir" ? `${path}/` : `${path}\t${size} bytes`;
 }

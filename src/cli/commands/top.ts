@@ -1,3 +1,4 @@
+import { messageOf } from "../../shared/message-of.js";
 import { pause } from "../../shared/pause.js";
 import { EXIT } from "../exit-code.js";
 import { exitStatusOf } from "../exit-signal.js";
@@ -54,7 +55,7 @@ async function showLive(intervalMs: number, outputClosed: AbortSignal): Promise<
         trouble = undefined;
       } catch (error) {
         // Shown until the next look, which may succeed again.
-        trouble = error instanceof Error ? error.message : String(error);
+        trouble = messageOf(error);
       }
     }
   }

@@ -1,4 +1,5 @@
 import { type Sandbox, SandboxError } from "../../index.js";
+import { messageOf } from "../../shared/message-of.js";
 import { quoteShellCommand } from "../../shared/shell-quote.js";
 import type { McpServer } from "./sandbox-options.js";
 
@@ -23,7 +24,7 @@ export async function startMcpGateway(sandbox: Sandbox, servers: McpServer): Pro
     return token;
   } catch (cause) {
     await sandbox.kill().catch(() => undefined);
-    const detail = cause instanceof Error ? cause.message : String(cause);
+    const detail = messageOf(cause);
     throw new SandboxError("failed_precondition", `Failed to start MCP gateway: ${detail}`, { operation: "sandbox.create", cause });
   }
 }

@@ -1,7 +1,8 @@
 import { statfs } from "node:fs/promises";
+import { messageOf } from "../../shared/message-of.js";
 import type { Driver, InstanceUsage } from "../drivers/driver.js";
 import type { Journal } from "../journal.js";
-import { type Logger, messageOf } from "../logger.js";
+import type { Logger } from "../logger.js";
 import type { SandboxRecord } from "../sandbox-record.js";
 import type { MetricSample, MetricsStore } from "./metrics-store.js";
 

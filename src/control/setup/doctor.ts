@@ -1,6 +1,7 @@
 import { statfsSync } from "node:fs";
 import { release } from "node:os";
 import { dirname, join } from "node:path";
+import { messageOf } from "../../shared/message-of.js";
 import type { IsolationReport } from "../drivers/driver.js";
 import { readCgroupLayout } from "../drivers/oci/cgroups.js";
 import { HelperProcess } from "../drivers/oci/helper-process.js";
@@ -12,7 +13,6 @@ import { isRoot } from "../drivers/oci/root-need.js";
 import { prepareRuntimeDir } from "../drivers/oci/runtime-dir.js";
 import { ALL_RUNTIME_NAMES, findRuntimes } from "../drivers/oci/runtime-probe.js";
 import { ECOSYSTEM_PROFILE, loadSeccomp } from "../drivers/oci/seccomp.js";
-import { messageOf } from "../logger.js";
 import { type PlatformPaths, preparePaths, resolvePaths } from "../paths.js";
 import { readOrEmpty } from "../read-or-empty.js";
 import { BASE } from "../templates/system-templates.js";

@@ -1,8 +1,9 @@
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { hostname } from "node:os";
+import { messageOf } from "../../shared/message-of.js";
 import { VERSION } from "../../shared/version.js";
-import { type Logger, messageOf } from "../logger.js";
+import type { Logger } from "../logger.js";
 import type { OtlpSettings } from "./otlp-settings.js";
 import { type ServerSpan, toOtlpBody } from "./server-span.js";
 
@@ -86,8 +87,9 @@ export class SpanExporter {
   }
 
   #complain(message: string): void {
-    if (Date.now() - this.#loggedAtMs < LOG_PERIOD_MS) return;
-    this.#loggedAtMs = Date.now();
+    const nowMs = performance.now();
+    if (nowMs - this.#loggedAtMs < LOG_PERIOD_MS) return;
+    this.#loggedAtMs = nowMs;
     this.#logger.warn("telemetry.export_failed", { message, droppedCount: this.#droppedCount });
   }
 }

@@ -5,6 +5,7 @@ import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { FailedPreconditionError, InvalidArgumentError } from "../../errors/error-classes.js";
 import { ENGINE_NAMES, type EngineName, engineAnswers } from "../../shared/container-engines-node.js";
+import { messageOf } from "../../shared/message-of.js";
 import type { IdRange } from "../drivers/oci/id-range.js";
 import type { LayerStore } from "./layer-store.js";
 import { shiftOwnership } from "./shift-ownership.js";
@@ -182,6 +183,6 @@ async function collect(stream: NodeJS.ReadableStream): Promise<string> {
 }
 
 function lastLines(error: unknown): string {
-  const text = (error as { readonly stderr?: string }).stderr ?? (error instanceof Error ? error.message : String(error));
+  const text = (error as { readonly stderr?: string }).stderr ?? messageOf(error);
   return text.trim().split("\n").slice(-3).join(" ");
 }

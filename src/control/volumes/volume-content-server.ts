@@ -10,7 +10,8 @@ import {
 } from "../../errors/error-classes.js";
 import { SandboxError } from "../../errors/sandbox-error.js";
 import { STATUS_OF_REASON } from "../../errors/status-map.js";
-import { type Logger, messageOf } from "../logger.js";
+import { messageOf } from "../../shared/message-of.js";
+import type { Logger } from "../logger.js";
 import { allowAnyOrigin, preflightHeaders } from "../rest/cors.js";
 import { sendJson } from "../rest/json-answer.js";
 import { MAX_BODY_BYTES, readJsonBody } from "../rest/json-body.js";

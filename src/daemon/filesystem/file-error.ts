@@ -6,6 +6,7 @@ import {
   NotEnoughSpaceError,
 } from "../../errors/error-classes.js";
 import { SandboxError } from "../../errors/sandbox-error.js";
+import { messageOf } from "../../shared/message-of.js";
 
 /**
  * A path has the wrong kind for what is done there. On the shared wire MakeDir and Move answer `internal` for it, and clients of ours read the
@@ -39,6 +40,6 @@ export function fileError(error: unknown, action: string, path: string): Sandbox
     case "EDQUOT":
       return new NotEnoughSpaceError(`cannot ${action} '${path}': no space or no inode is left`, options);
     default:
-      return new InternalError(`cannot ${action} '${path}': ${code ?? (error instanceof Error ? error.message : String(error))}`, options);
+      return new InternalError(`cannot ${action} '${path}': ${code ?? messageOf(error)}`, options);
   }
 }

@@ -1,5 +1,6 @@
 import { closeSync } from "node:fs";
 import { InternalError, InvalidArgumentError } from "../../errors/error-classes.js";
+import { messageOf } from "../../shared/message-of.js";
 import type { PtyAddon } from "../pty-addon.js";
 import { signaledBy } from "./exit-status.js";
 import { type Launched, type LaunchPlan, type LaunchSink, preferForOom } from "./launch.js";
@@ -54,7 +55,7 @@ export function launchTerminal(plan: LaunchPlan, size: TerminalSize, sink: Launc
   try {
     forked = addon.fork(file, [...args], env, plan.cwd, size.cols, size.rows, ids?.uid ?? -1, ids?.gid ?? -1, true, "", onExit);
   } catch (cause) {
-    throw new InternalError(`no terminal can be opened: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new InternalError(`no terminal can be opened: ${messageOf(cause)}`, { cause });
   }
   try {
     heldFd = addon.duplicate(forked.fd);

@@ -1,3 +1,4 @@
+import { messageOf } from "../../shared/message-of.js";
 import { quoteShellCommand, quoteShellWord } from "../../shared/shell-quote.js";
 import { type DockerInstruction, expand, parseDockerfile, parseJsonForm, refuse, splitWords } from "./dockerfile.js";
 import type { CopyOptions } from "./template-step.js";
@@ -179,7 +180,7 @@ class Importer {
       try {
         this.#target.copy(path.replace(/^\/+/, "") || ".", dest, options);
       } catch (error) {
-        throw refuse(line, error instanceof Error ? error.message : String(error));
+        throw refuse(line, messageOf(error));
       }
     }
   }

@@ -1,3 +1,4 @@
+import { messageOf } from "../../shared/message-of.js";
 import type { RouteHandlers } from "../built-in-routes.js";
 import { ServerAnswer, type ServerEvent, type ServerRequest } from "../route.js";
 import { RouteFailure, toWireFailure } from "../route-failure.js";
@@ -53,11 +54,7 @@ function toJson(value: unknown): unknown {
   try {
     text = JSON.stringify(value);
   } catch (cause) {
-    throw new RouteFailure(
-      500,
-      "TypeError",
-      `the result cannot be sent as JSON: ${cause instanceof Error ? cause.message : String(cause)}`,
-    );
+    throw new RouteFailure(500, "TypeError", `the result cannot be sent as JSON: ${messageOf(cause)}`);
   }
   if (text === undefined) throw new RouteFailure(500, "TypeError", `the result cannot be sent as JSON: it is a ${typeof value}`);
   return value;

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "../../errors/error-classes.js";
+import { messageOf } from "../../shared/message-of.js";
 import { splitShellWords } from "../../shared/shell-split.js";
 import type { RouteHandlers } from "../built-in-routes.js";
 import { type Fields, optionalText, positiveOr, requiredText } from "../fields.js";
@@ -39,7 +40,7 @@ async function* follow(programs: Programs, spec: ProgramSpec, signal: AbortSigna
   try {
     program = await programs.start(spec);
   } catch (error) {
-    yield { event: "error", data: { error: error instanceof Error ? error.message : String(error) } };
+    yield { event: "error", data: { error: messageOf(error) } };
     return;
   }
   const lines = { stdout: new LineSplitter(), stderr: new LineSplitter() };

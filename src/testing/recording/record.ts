@@ -1,4 +1,5 @@
 import type { ConnectionOptions } from "../../index.js";
+import { messageOf } from "../../shared/message-of.js";
 import { type RecordedChunk, type RecordedEnding, type RecordedExchange, writeRecording } from "./recording-file.js";
 import type { RecordingOptions, WireSession } from "./recording-options.js";
 import { toRecordedRequest } from "./request-text.js";
@@ -38,7 +39,7 @@ export async function recordTo(file: string, options: RecordOptions = {}): Promi
     exchanges.push(exchange);
     const isGivenUp = (): boolean => init?.signal?.aborted === true;
     const answer = await realFetch(input, observed.init).catch((error: unknown) => {
-      if (!isGivenUp()) exchange.failure = error instanceof Error ? error.message : String(error);
+      if (!isGivenUp()) exchange.failure = messageOf(error);
       throw error;
     });
     const recorded = {

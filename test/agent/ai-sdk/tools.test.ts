@@ -15,11 +15,11 @@ import { openSandboxSession } from "../../../src/agent/ai-sdk/open-sandbox-sessi
 import { SandboxSession } from "../../../src/agent/sandbox-session.js";
 import { createTools } from "../../../src/agent/sandbox-toolset.js";
 import { Sandbox } from "../../../src/sandbox/sandbox.js";
+import { PNG } from "../../support/pixel.js";
 import { describeOnPlatform } from "../../support/platform.js";
 import { scriptedModel, toolResultsIn } from "./support/scripted-model.js";
 
 const POLL = { timeout: 15_000 };
-const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const stopWhen = isStepCount(10);
 
 describeOnPlatform("tools for the AI SDK", ({ apiUrl, sandboxUrl, apiKey }) => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createSandboxBackend, type OwnedSandboxBackend } from "../../../src/agent/langchain/open-backend.js";
+import { PNG } from "../../support/pixel.js";
 import { describeOnPlatform } from "../../support/platform.js";
 
-const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const encode = (text: string) => new TextEncoder().encode(text);
 
 describeOnPlatform("files of a backend for deepagents", ({ apiUrl, sandboxUrl, apiKey }) => {

@@ -16,10 +16,10 @@ import { afterAll, beforeAll, expect, expectTypeOf, it } from "vitest";
 import { createSandboxBackend, type OwnedSandboxBackend, toSandboxBackend } from "../../../src/agent/langchain/open-backend.js";
 import { ThreadBackends } from "../../../src/agent/langchain/thread-backends.js";
 import { Sandbox } from "../../../src/sandbox/sandbox.js";
+import { PNG } from "../../support/pixel.js";
 import { describeOnPlatform } from "../../support/platform.js";
 
 type Call = readonly [name: string, args: Record<string, unknown>];
-const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /** A model that makes these calls, one turn after the other, and then ends. */
 function modelOf(turns: readonly (readonly Call[])[]) {

@@ -8,9 +8,9 @@ import { type LangChainTool, toLangChainTools } from "../../../src/agent/langcha
 import { SandboxSession } from "../../../src/agent/sandbox-session.js";
 import { createTools } from "../../../src/agent/sandbox-toolset.js";
 import { defineTool, type Tool } from "../../../src/agent/tool.js";
+import { PNG } from "../../support/pixel.js";
 import { describeOnPlatform } from "../../support/platform.js";
 
-const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const messages = [new HumanMessage("Go.")];
 const callOf = (name: string, args: Record<string, unknown>) => ({ type: "tool_call" as const, id: "call-1", name, args });
 

@@ -3,12 +3,12 @@ import { Workspace } from "@mastra/core/workspace";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentSandbox } from "../../../src/agent/mastra/agent-sandbox.js";
 import { AgentSandboxFilesystem } from "../../../src/agent/mastra/agent-sandbox-filesystem.js";
-import { createMastraTools } from "../../../src/agent/mastra/mastra-tools.js";
+import { toMastraTools } from "../../../src/agent/mastra/mastra-tools.js";
 import { SandboxSession } from "../../../src/agent/sandbox-session.js";
+import { createTools } from "../../../src/agent/sandbox-toolset.js";
+import { PNG } from "../../support/pixel.js";
 import { describeOnPlatform } from "../../support/platform.js";
 import { createScriptedModel, type ScriptedStep } from "./support/scripted-model.js";
-
-const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 describeOnPlatform("an agent of Mastra", ({ apiUrl, sandboxUrl, apiKey }) => {
   const connection = { apiUrl, sandboxUrl, apiKey };
@@ -135,7 +135,7 @@ describeOnPlatform("an agent of Mastra", ({ apiUrl, sandboxUrl, apiKey }) => {
 
     const start = (steps: readonly ScriptedStep[]) => {
       const { model, answers } = createScriptedModel(steps);
-      const agent = new Agent({ id: "tester", name: "tester", instructions: "Work.", model, tools: createMastraTools(session) });
+      const agent = new Agent({ id: "tester", name: "tester", instructions: "Work.", model, tools: toMastraTools(createTools(session)) });
       return { agent, answers, model };
     };
 

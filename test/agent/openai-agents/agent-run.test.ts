@@ -8,9 +8,8 @@ import type { AgentSandboxSession } from "../../../src/agent/openai-agents/sandb
 import { SandboxSession } from "../../../src/agent/sandbox-session.js";
 import { createTools } from "../../../src/agent/sandbox-toolset.js";
 import { Sandbox } from "../../../src/sandbox/sandbox.js";
+import { PNG } from "../../support/pixel.js";
 import { describeOnPlatform } from "../../support/platform.js";
-
-const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
 let calls = 0;
 const call = (name: string, args: Record<string, unknown>) => functionCall(name, args, { callId: `call-${++calls}` });

@@ -1,8 +1,5 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import path from "node:path";
 import { Agent, type Editor, type Tool as FrameworkTool } from "@openai/agents-core";
 import type { SandboxClient, SandboxRunConfig, SandboxSession, SnapshotSpec } from "@openai/agents-core/sandbox";
-import ts from "typescript";
 import { expect, expectTypeOf, it } from "vitest";
 import { toFunctionTools } from "../../../src/agent/openai-agents/function-tools.js";
 import { openLocalDir, readLocalFile } from "../../../src/agent/openai-agents/no-local-sources.js";
@@ -10,7 +7,6 @@ import { AgentSandboxClient } from "../../../src/agent/openai-agents/sandbox-cli
 import type { AgentSandboxSession } from "../../../src/agent/openai-agents/sandbox-session.js";
 import { agentSandboxSnapshot } from "../../../src/agent/openai-agents/session-snapshots.js";
 import type { WorkspaceEditor } from "../../../src/agent/openai-agents/workspace-editor.js";
-import { compile, ROOT } from "../../support/compile.js";
 
 it("what we give is what the framework takes, with every member of a session", () => {
   expectTypeOf<AgentSandboxClient>().toExtend<SandboxClient>();
@@ -34,29 +30,4 @@ it("outside of Node an entry of this machine is refused", async () => {
   const options = { baseDir: undefined, grantedDirs: [] };
   await expect(readLocalFile("a.txt", options)).rejects.toThrow(/local_file a.txt.*on Node only/);
   await expect(openLocalDir("a", options)).rejects.toThrow(/local_dir a.*on Node only/);
-});
-
-it("the programs of the documentation compile with the built package", async () => {
-  const cache = path.join(ROOT, "node_modules/.cache");
-  await mkdir(cache, { recursive: true });
-  const directory = await mkdtemp(path.join(cache, "openai-agents-docs-"));
-  try {
-    const text = await readFile(path.join(ROOT, "docs/openai-agents.md"), "utf8");
-    const programs = [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, program]) => program ?? "");
-    expect(programs).toHaveLength(3);
-    const files = programs.map((_, at) => path.join(directory, `program-${at}.mts`));
-    await Promise.all(files.map((file, at) => writeFile(file, programs[at] ?? "")));
-    const { errors } = compile(files, {
-      module: ts.ModuleKind.NodeNext,
-      moduleResolution: ts.ModuleResolutionKind.NodeNext,
-      skipLibCheck: true,
-      paths: {
-        "@agent-sandbox/sdk/openai-agents": [path.join(ROOT, "dist/agent/openai-agents/index.d.ts")],
-        "@agent-sandbox/sdk/agent": [path.join(ROOT, "dist/agent/index.d.ts")],
-      },
-    });
-    expect(errors).toEqual([]);
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
 });

@@ -12,12 +12,8 @@ export interface Project extends AsyncDisposable {
   write(name: string, text: string): Promise<string>;
 }
 
-/**
- * Pack the package and unpack it into an empty project. `store` puts it, as pnpm does, into a store that `node_modules` links to.
- *
- * @param others names in `node_modules` that are in the project too
- */
-export async function installPacked(layout: "flat" | "store" = "flat", others: readonly string[] = []): Promise<Project> {
+/** Pack the package and unpack it into an empty project. `store` puts it, as pnpm does, into a store that `node_modules` links to. */
+export async function installPacked(layout: "flat" | "store" = "flat"): Promise<Project> {
   // The real path: links of the temporary directory are none of the package's business.
   const directory = await realpath(await mkdtemp(path.join(tmpdir(), "installed-")));
   const scope = path.join(directory, "node_modules/@agent-sandbox");
@@ -36,7 +32,6 @@ export async function installPacked(layout: "flat" | "store" = "flat", others: r
     await symlink(target, path.join(scope, "sdk"));
   }
   await symlink(path.join(ROOT, "node_modules/ws"), path.join(home, "../ws"));
-  for (const name of others) await symlink(path.join(ROOT, "node_modules", name), path.join(directory, "node_modules", name));
   await writeFile(path.join(directory, "package.json"), '{ "name": "project", "private": true, "type": "module" }\n');
   const entries = await readdir(target, { recursive: true, withFileTypes: true });
   return {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { InternalError, NotEnoughSpaceError } from "../../../errors/error-classes.js";
-import { messageOf } from "../../logger.js";
+import { messageOf } from "../../../shared/message-of.js";
 import { copyLargeFiles } from "./copy-large-files.js";
 import { runTool } from "./run-tool.js";
 

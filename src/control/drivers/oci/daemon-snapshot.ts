@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { chmodSync, existsSync, renameSync, rmSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
-import { type Logger, messageOf } from "../../logger.js";
+import { messageOf } from "../../../shared/message-of.js";
+import type { Logger } from "../../logger.js";
 import { DAEMON_BLOB } from "./bundle.js";
 import type { PackageFiles } from "./package-files.js";
 

@@ -3,6 +3,7 @@ import { existsSync, lstatSync, mkdirSync, renameSync, rmSync, statSync } from "
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { InternalError } from "../../../errors/error-classes.js";
+import { messageOf } from "../../../shared/message-of.js";
 import { removeTree } from "./sandbox-files.js";
 
 /** File system of a sandbox whose disk is limited: it holds the writable layer and nothing else. */
@@ -52,7 +53,7 @@ export class DiskImages {
       await this.detach(trial);
       return undefined;
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
     } finally {
       await this.detach(trial).catch(() => undefined);
       await removeTree(trial);

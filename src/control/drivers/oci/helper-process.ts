@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { InternalError } from "../../../errors/error-classes.js";
 import { errorFromReason } from "../../../errors/error-from-reason.js";
-import { type Logger, messageOf } from "../../logger.js";
+import { messageOf } from "../../../shared/message-of.js";
+import type { Logger } from "../../logger.js";
 import { UNIFIED_MOUNT } from "./cgroups.js";
 import type { EngineCalls, EngineConfig, EngineInfo, EngineMethod, HelperResponse } from "./helper-protocol.js";
 import { assertRoot } from "./root-need.js";

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { messageOf } from "../../../shared/message-of.js";
 import { createBundle, type HostFacts } from "./bundle.js";
 import { type CgroupLayout, destroyCgroup } from "./cgroups.js";
 import { GVISOR, stateEntries, toGvisorSpec } from "./gvisor.js";
@@ -57,7 +58,7 @@ export async function probeRuntime(
     await runContainer({ id, runtimePath: path, stateDir, bundleDir: directory, isForeground: true });
     return { name, path, version };
   } catch (error) {
-    return { name, path, version, failure: error instanceof Error ? error.message : String(error) };
+    return { name, path, version, failure: messageOf(error) };
   } finally {
     await destroyCgroup(parts.cgroups, cgroupsPath);
     const left = existsSync(stateDir) ? stateEntries(stateDir, id).map((entry) => join(stateDir, entry)) : [];

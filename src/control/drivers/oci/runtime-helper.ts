@@ -1,5 +1,6 @@
 import { InternalError } from "../../../errors/error-classes.js";
 import { SandboxError } from "../../../errors/sandbox-error.js";
+import { messageOf } from "../../../shared/message-of.js";
 import { OciEngine } from "./engine.js";
 import type { HelperRequest, HelperResponse } from "./helper-protocol.js";
 
@@ -62,5 +63,5 @@ function send(response: HelperResponse): void {
 
 function toWireError(error: unknown): { reason: SandboxError["reason"]; message: string } {
   if (SandboxError.isInstance(error)) return { reason: error.reason, message: error.message };
-  return { reason: "internal", message: error instanceof Error ? error.message : String(error) };
+  return { reason: "internal", message: messageOf(error) };
 }
