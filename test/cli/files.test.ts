@@ -60,7 +60,11 @@ describeOnPlatform("files and processes from the shell", (platform) => {
     const script = path.join(directory, "run.sh");
     await writeFile(script, "#!/bin/sh\necho ran\n");
     await chmod(script, 0o755);
-    expect(await abx("cp", "run.sh", `${id}:`)).toMatchObject({ status: 0, stdout: "", stderr: `abx: copied 19 B to ${id}:/home/user/run.sh\n` });
+    expect(await abx("cp", "run.sh", `${id}:`)).toMatchObject({
+      status: 0,
+      stdout: "",
+      stderr: `abx: copied 19 B to ${id}:/home/user/run.sh\n`,
+    });
     expect((await abx("exec", id, "--", "./run.sh")).stdout).toBe("ran\n");
     expect(await json("cp", "run.sh", `${id}:new/dir/`)).toMatchObject({ target: "/home/user/new/dir/run.sh", entryCount: 1, bytes: 19 });
     expect(await json("cp", "run.sh", `${id}:new/other.sh`)).toMatchObject({ target: "/home/user/new/other.sh" });
