@@ -8,14 +8,19 @@ import type { Sandbox } from "../../sandbox/sandbox.js";
 import { quoteShellCommand, quoteShellWord } from "../../shared/shell-quote.js";
 import { requiredLiteral } from "./required-literal.js";
 
-/** Files that are read at a time. */
-const CONCURRENCY = 8;
+/** Files that are read at a time, and what of each is searched: a sandbox must not fill the memory of this program. */
+const CONCURRENCY = 4;
+const MAX_FILE_BYTES = 16 * 1024 * 1024;
+/** Matches that are given where the caller sets no limit. */
+const MAX_MATCHES = 10_000;
+/** Milliseconds that the search inside the sandbox may take. */
+const SEARCH_TIMEOUT_MS = 120_000;
 /** Names of files that are taken from one search. */
 const MAX_NAMES_BYTES = 8 * 1024 * 1024;
 
 /**
  * Search text files below a directory. A fixed text that every match must hold is looked for inside the sandbox, and the expression is applied
- * to the files that have it, so that it means what it means in JavaScript.
+ * to the first 16 MiB of the files that have it, so that it means what it means in JavaScript.
  *
  * @throws `UnsupportedGrepPatternError` no fixed text is in every match, or the sandbox cannot search.
  */
@@ -24,7 +29,7 @@ export async function grepFiles(
   options: FilesystemGrepOptions,
   isTextFile: (name: string) => boolean,
 ): Promise<FilesystemGrepResult[]> {
-  const { pattern, path, caseSensitive, maxTotalMatches = Number.POSITIVE_INFINITY } = options;
+  const { pattern, path, caseSensitive, maxTotalMatches = MAX_MATCHES } = options;
   const literal = requiredLiteral(pattern);
   if (literal === undefined) throw new UnsupportedGrepPatternError(pattern, "no fixed text is in every match");
   const candidates = (await findCandidates(sandbox, literal, options)).filter((name) => isTextFile(name));
@@ -34,7 +39,8 @@ export async function grepFiles(
   for (let at = 0; at < candidates.length && total < maxTotalMatches; at += CONCURRENCY) {
     const names = candidates.slice(at, at + CONCURRENCY);
     // What cannot be read, or is gone again, has no matches.
-    const texts = await Promise.all(names.map((name) => sandbox.files.read(`${path.replace(/\/$/, "")}/${name}`).catch(() => "")));
+    const read = (name: string) => sandbox.files.read(`${path.replace(/\/$/, "")}/${name}`, { range: { start: 0, end: MAX_FILE_BYTES } });
+    const texts = await Promise.all(names.map((name) => read(name).catch(() => "")));
     for (const [index, name] of names.entries()) {
       const limit = Math.min(options.maxCountPerFile ?? Number.POSITIVE_INFINITY, maxTotalMatches - total);
       const matches = findMatches(texts[index] ?? "", expression, limit, options.contextLines ?? 0);
@@ -55,7 +61,7 @@ async function findCandidates(
   // From inside the directory, whose own name may begin with a dot.
   const line = `cd -- ${quoteShellWord(path)} || exit 3; printf '\\0'; LC_ALL=C exec ${quoteShellCommand([...words, "-e", literal, "."])} 2>/dev/null`;
   const { exitCode, stdout, truncatedBytes } = await sandbox.commands.run(line, {
-    ...{ cwd: "/", timeoutMs: 0, reject: false, maxOutputBytes: MAX_NAMES_BYTES },
+    ...{ cwd: "/", timeoutMs: SEARCH_TIMEOUT_MS, reject: false, maxOutputBytes: MAX_NAMES_BYTES },
   });
   // 2 is what it says where it could not read some of the files.
   if (exitCode < 0 || exitCode > 2 || truncatedBytes !== undefined)

@@ -43,9 +43,10 @@ function toSchema(schema: InputSchema) {
   } as const;
 }
 
-/** What the model gets: text, and images as media. */
+/** What the model gets: text, and images as media. A form for errors holds only text, so a failure with images is content. */
 function toModelOutput({ content, isError }: ToolResult): unknown {
-  if (isError) return { type: "error-text", value: content.map((part) => (part.type === "text" ? part.text : "")).join("\n") };
+  const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  if (isError && texts.length === content.length) return { type: "error-text", value: texts.join("\n") };
   return { type: "content", value: content.map(toPart) };
 }
 
