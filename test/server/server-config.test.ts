@@ -11,11 +11,14 @@ it("numbers come from the options, then our variables, then those of the Python 
   });
 });
 
-it.each(["100MB", "1e9", "-1", "0x10", "1.5", "ten", "0", "9".repeat(16)])("a largest file of %j is an error that names the variable", (text) => {
-  for (const name of ["AGENT_SANDBOX_MAX_UPLOAD_SIZE", "EBX_MAX_UPLOAD_SIZE"]) {
-    expect(() => resolveServerConfig({}, { [name]: text })).toThrow(new RegExp(`^${name} must be a whole number`));
-  }
-});
+it.each(["100MB", "1e9", "-1", "0x10", "1.5", "ten", "0", "9".repeat(16)])(
+  "a largest file of %j is an error that names the variable",
+  (text) => {
+    for (const name of ["AGENT_SANDBOX_MAX_UPLOAD_SIZE", "EBX_MAX_UPLOAD_SIZE"]) {
+      expect(() => resolveServerConfig({}, { [name]: text })).toThrow(new RegExp(`^${name} must be a whole number`));
+    }
+  },
+);
 
 it.each(["http", "70000", "-1", "80.5"])("a port of %j for terminals is an error that names the variable", (text) => {
   expect(() => resolveServerConfig({}, { AGENT_SANDBOX_PTY_PORT: text })).toThrow(/^AGENT_SANDBOX_PTY_PORT must be a/);
