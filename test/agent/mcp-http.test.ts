@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { request } from "node:http";
+import { connect as connectSocket } from "node:net";
 import { createInterface } from "node:readline";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -207,6 +209,25 @@ describeOnPlatform("the MCP server over HTTP", (platform) => {
     expect(answered).not.toContain('"id":7');
     const count = await post(server.url, run(10, "pgrep -fc '[s]leep 765' || true"), session);
     expect(await count.text()).toContain("stdout:\\n0");
+  });
+
+  it("MCP-08: a silent peer is asked whether it lives, by the MCP server and by the platform", async () => {
+    await using server = await serveMcpHttp(options);
+    for (const url of [server.url, platform.apiUrl]) {
+      const port = Number(new URL(url).port);
+      const socket = connectSocket(port, "127.0.0.1");
+      await once(socket, "connect");
+      // proc_net_tcp(5): connections by local and remote port, in hexadecimal; the timer 02 is that of keep-alive.
+      const ends = [port, socket.localPort ?? 0].map((end) => `0100007F:${end.toString(16).toUpperCase().padStart(4, "0")}`).join(" ");
+      const timer = () =>
+        readFileSync("/proc/net/tcp", "utf8")
+          .split("\n")
+          .find((line) => line.includes(ends))
+          ?.trim()
+          .split(/\s+/)[5];
+      await expect.poll(timer, POLL).toMatch(/^02:/);
+      socket.destroy();
+    }
   });
 
   it("MCP-08: a client that drops its stream during a call harms nobody", async () => {
