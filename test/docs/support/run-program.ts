@@ -17,7 +17,13 @@ export interface Run {
 export async function runProgram(command: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Run> {
   const cwd = await mkdtemp(path.join(tmpdir(), "docs-run-"));
   // Directories of its own: the platform, files and settings of this user are not its business.
-  const own = { HOME: cwd, AGENT_SANDBOX_RUN_DIR: path.join(cwd, ".run"), XDG_CONFIG_HOME: path.join(cwd, ".config"), LANG: "C.UTF-8" };
+  const own = {
+    HOME: cwd,
+    AGENT_SANDBOX_DATA_DIR: path.join(cwd, ".data"),
+    AGENT_SANDBOX_RUN_DIR: path.join(cwd, ".run"),
+    XDG_CONFIG_HOME: path.join(cwd, ".config"),
+    LANG: "C.UTF-8",
+  };
   try {
     const child = spawn(command, args, {
       cwd,
