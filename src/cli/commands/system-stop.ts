@@ -1,4 +1,4 @@
-import { stopPlatform } from "../../control/stop-platform.js";
+import { stopPlatform } from "../../control/setup/stop.js";
 import { EXIT, type ExitCode } from "../exit-code.js";
 import type { Notices } from "../notices.js";
 import { writeJson } from "../output.js";

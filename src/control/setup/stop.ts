@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AlreadyExistsError, FailedPreconditionError } from "../errors/error-classes.js";
-import { hasOpen, readDataHolder } from "./data-holder.js";
-import { acquireInstanceLock, findLockHolder } from "./instance-lock.js";
-import { type PlatformPaths, resolvePaths } from "./paths.js";
+import { AlreadyExistsError, FailedPreconditionError } from "../../errors/error-classes.js";
+import { hasOpen, readDataHolder } from "../data-holder.js";
+import { acquireInstanceLock, findLockHolder } from "../instance-lock.js";
+import { type PlatformPaths, resolvePaths } from "../paths.js";
 
 /** A platform gives what it is doing up to this time. */
 const STOP_TIMEOUT_MS = 60_000;
