@@ -57,7 +57,7 @@ export function buildProgram(context: ProgramContext): Command {
   program
     .command("serve")
     .description("run the local platform in the foreground")
-    .option("--port <port>", "TCP port; 0 lets the system choose", parsePort, 0)
+    .option("--port <port>", "TCP port; 0 lets the system choose (default: the one that it had, if it is free)", parsePort)
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--on-demand", "stop after a time without sandboxes and requests")
     .addOption(new Option("--runtime <name>", "OCI runtime of the sandboxes").choices(["crun", "runc", "runsc"]))

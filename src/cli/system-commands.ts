@@ -31,6 +31,12 @@ export function addSystemCommands(program: Command, { setExitCode, notices }: Pr
     .action(async (options) => setExitCode(await (await load()).runSystemVersionCommand(options)));
 
   system
+    .command("stop")
+    .description("end the platform of this machine; its sandboxes go on, and the next platform finds them again")
+    .option("--json", "print its pid and the number of sandboxes as JSON")
+    .action(async (options) => setExitCode(await (await import("./commands/system-stop.js")).runSystemStopCommand(options, notices)));
+
+  system
     .command("prune")
     .description("remove what this machine keeps of template builds and nothing stands on: cached layers, uploads, builds without a tag")
     .option("--dry-run", "only show it")

@@ -1,5 +1,9 @@
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { AlreadyExistsError } from "../errors/error-classes.js";
+import { PLATFORM_FILE_NAME, parsePlatformFile } from "../shared/platform-dirs.js";
+import { hasOpen } from "./data-holder.js";
+import { readIfExists } from "./private-file.js";
 
 /** Held by the one platform of a run directory. */
 export interface InstanceLock {
@@ -19,7 +23,17 @@ export function acquireInstanceLock(file: string): InstanceLock {
     database.exec("BEGIN EXCLUSIVE");
   } catch (cause) {
     database.close();
-    throw new AlreadyExistsError(`a platform runs already in this run directory (${file}); stop it first or use it`, { cause });
+    const pid = findLockHolder(file);
+    const who = pid === undefined ? "a platform" : `a platform (pid ${pid})`;
+    throw new AlreadyExistsError(`${who} runs already in this run directory (${file}); use it, or stop it first with \`abx system stop\``, {
+      cause,
+    });
   }
   return { release: () => database.close() };
+}
+
+/** The platform that has the lock open, by what it wrote beside it; `undefined` while it starts, and for other processes. */
+export function findLockHolder(file: string): number | undefined {
+  const pid = parsePlatformFile(readIfExists(join(dirname(file), PLATFORM_FILE_NAME)) ?? "")?.pid;
+  return pid !== undefined && hasOpen(pid, file) ? pid : undefined;
 }

@@ -12,7 +12,7 @@ import { createTemplateStore } from "./templates/template-store.js";
 
 /** Options of `abx serve`. */
 export interface PlatformOptions {
-  /** TCP port. @defaultValue 0: the system chooses */
+  /** TCP port; 0 lets the system choose. @defaultValue the port of the platform before, where it is free, else 0 */
   readonly port?: number | undefined;
   /** Address to listen on. @defaultValue "127.0.0.1" */
   readonly host?: string | undefined;
@@ -69,7 +69,7 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Plat
       otlp: readOtlpSettings(process.env, (message) => logger.warn("telemetry.not_exported", { message })),
     },
     {
-      port: inRange("port", options.port ?? 0, 65_535),
+      port: options.port === undefined ? undefined : inRange("port", options.port, 65_535),
       host: options.host ?? "127.0.0.1",
       domain: options.domain ?? "localhost",
       poolSize: inRange("poolSize", options.poolSize ?? defaultPoolSize(), MAX_POOL),

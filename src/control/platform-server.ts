@@ -72,10 +72,21 @@ export class PlatformServer {
   }
 
   /**
+   * Listen on the first of the ports that is free.
+   *
    * @returns the port.
-   * @throws {@link FailedPreconditionError} the port is taken or not allowed.
+   * @throws {@link FailedPreconditionError} the last one too is taken or not allowed.
    */
-  listen(port: number, host: string): Promise<number> {
+  async listenOnOneOf([port = 0, ...others]: readonly number[], host: string): Promise<number> {
+    try {
+      return await this.#listen(port, host);
+    } catch (error) {
+      if (others.length === 0) throw error;
+      return this.listenOnOneOf(others, host);
+    }
+  }
+
+  #listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", (cause) => {
         reject(new FailedPreconditionError(`cannot listen on ${host}:${port}: ${cause.message}; choose another --port`, { cause }));

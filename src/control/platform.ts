@@ -6,6 +6,7 @@ import { VERSION } from "../shared/version.js";
 import { readBootId } from "./boot-id.js";
 import { CleanupStack } from "./cleanup-stack.js";
 import { Creations } from "./creations.js";
+import { claimDataDir } from "./data-holder.js";
 import { DiskGuard } from "./disk-guard.js";
 import type { Driver } from "./drivers/driver.js";
 import { findIdRange } from "./drivers/oci/id-range.js";
@@ -20,6 +21,7 @@ import { Journal } from "./journal.js";
 import type { Logger } from "./logger.js";
 import { OpenedDriver } from "./opened-driver.js";
 import { type PlatformPaths, preparePaths } from "./paths.js";
+import { toPlainNetwork } from "./plain-network.js";
 import { loadPlatformKey } from "./platform-key.js";
 import { PlatformServer } from "./platform-server.js";
 import { WarmPool } from "./pool.js";
@@ -39,7 +41,6 @@ import type { OtlpSettings } from "./telemetry/otlp-settings.js";
 import { RequestWatch } from "./telemetry/request-watch.js";
 import { SpanExporter } from "./telemetry/span-exporter.js";
 import type { TemplateResolver } from "./template-resolver.js";
-import type { BuildNetwork } from "./templates/build-sandbox.js";
 import { TemplateBuilds } from "./templates/template-builds.js";
 import { TemplateCatalog } from "./templates/template-catalog.js";
 import type { TemplateStore } from "./templates/template-store.js";
@@ -49,8 +50,8 @@ import { VolumeStore } from "./volumes/volume-store.js";
 
 /** How the platform runs; every part has a default in `main.ts`. */
 export interface PlatformSettings {
-  /** TCP port; 0 lets the system choose. */
-  readonly port: number;
+  /** TCP port; 0 lets the system choose; `undefined` for the one of the platform before, where it is free. */
+  readonly port: number | undefined;
   /** Address to listen on. */
   readonly host: string;
   /** Domain of the sandboxes' hosts, without a port; `localhost` always works too. */
@@ -100,7 +101,7 @@ const FALLBACK_ID_BASE = 100_000;
 /**
  * Start the platform of a run directory.
  *
- * @throws {@link AlreadyExistsError} one runs already; {@link FailedPreconditionError} the port is taken.
+ * @throws {@link AlreadyExistsError} one runs already; {@link FailedPreconditionError} the port is taken, or the data belongs to another run directory.
  */
 export async function openPlatform(parts: PlatformParts, settings: PlatformSettings): Promise<Platform> {
   const { paths, templateStore, logger } = parts;
@@ -114,6 +115,7 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
     cleanup.defer(() => lock.release());
     const store = new Store(paths.databaseFile);
     cleanup.defer(() => store.close());
+    const claim = claimDataDir(paths, store);
     const apiKey = loadPlatformKey(paths.apiKeyFile);
 
     const platformSecret = loadPlatformSecret(paths.secretFile);
@@ -193,7 +195,7 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
     cleanup.defer(() => sampler.close());
     sampler.start();
 
-    let port = settings.port;
+    let port = 0;
     const handlers = createHandlers({
       sandboxes,
       pool,
@@ -227,8 +229,10 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
       watch: new RequestWatch(logger, settings.logsRequests ?? false, exporter),
       onRequest: () => idle.touch(),
     });
-    port = await server.listen(settings.port, settings.host);
+    // Programs that use the platform know its address, and go on with the next one where it is the same.
+    port = await server.listenOnOneOf(settings.port === undefined ? [claim.port ?? 0, 0] : [settings.port], settings.host);
     cleanup.defer(() => server.close());
+    claim.rememberPort(port);
 
     let onClosed = () => {};
     const closed = new Promise<void>((resolve) => {
@@ -271,15 +275,6 @@ export async function openPlatform(parts: PlatformParts, settings: PlatformSetti
     await cleanup.run();
     throw error;
   }
-}
-
-/** What every sandbox reaches that asks for nothing; builds and entries of the pool too. */
-function toPlainNetwork(egress: EgressService): BuildNetwork {
-  const config = { allowInternetAccess: undefined, network: {} };
-  return {
-    init: (sandboxId) => ({ egress: egress.setupFor(sandboxId, config) }),
-    open: (link) => egress.open(link, config),
-  };
 }
 
 /** Without a runtime nothing can be adopted; creations then say what is missing. */

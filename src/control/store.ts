@@ -1,6 +1,7 @@
 import { chmodSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from "node:sqlite";
 import { AlreadyExistsError } from "../errors/error-classes.js";
+import { findDataHolder } from "./data-holder.js";
 import type { NetworkConfig } from "./egress/network-config.js";
 import type { ListPosition } from "./list-cursor.js";
 import type { MemoryState, OnTimeout, SandboxMount, SandboxRecord } from "./sandbox-record.js";
@@ -56,9 +57,7 @@ export class Store {
     } catch (error) {
       this.#database.close();
       if (error instanceof Error && /locked|busy/i.test(error.message)) {
-        throw new AlreadyExistsError(`another platform uses ${file}; stop it, or set AGENT_SANDBOX_DATA_DIR to another directory`, {
-          cause: error,
-        });
+        throw new AlreadyExistsError(describeHolder(file), { cause: error });
       }
       throw error;
     }
@@ -157,6 +156,13 @@ export class Store {
   close(): void {
     this.#database.close();
   }
+}
+
+function describeHolder(file: string): string {
+  const holder = findDataHolder(file);
+  if (holder === undefined) return `another platform uses ${file}; stop it, or set AGENT_SANDBOX_DATA_DIR to another directory`;
+  const { pid, runDir } = holder;
+  return `another platform (pid ${pid}, run directory ${runDir}) uses ${file}; stop it with \`abx system stop\` and AGENT_SANDBOX_RUN_DIR=${runDir}, or set AGENT_SANDBOX_DATA_DIR to another directory`;
 }
 
 function toConditions(filter: ListFilter): { readonly conditions: string[]; readonly values: SQLInputValue[] } {

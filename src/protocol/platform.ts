@@ -10,6 +10,7 @@ import { createRestClient, type RestClient } from "../transport/rest.js";
 import { createRpcClient, preloadRpc, type RpcClient } from "../transport/rpc.js";
 import { type ArchiveClient, createHttpArchives } from "./archive-client.js";
 import type { CodeClient } from "./code-client.js";
+import { daemonUrl, portUrl, toHost } from "./edge-url.js";
 import { createFcMountClient, type FcMountClient } from "./fc-mount-client.js";
 import { createFilesystemClient, type FilesystemClient } from "./filesystem-client.js";
 import { createLifecycleClient, type LifecycleClient } from "./lifecycle-client.js";
@@ -37,9 +38,6 @@ const TERMINAL_SERVICE = "pty.v1";
 
 /** The FC service has only the older routes, so the newer ones are not asked for. */
 const FC_ROUTES: RouteMemory = { get: () => "older", set: () => undefined };
-
-/** Domains whose edge has one shared host for the daemons of all sandboxes. */
-const SHARED_HOST_DOMAINS: readonly string[] = ["e2b.app", "e2b.dev", "e2b.pro", "e2b-staging.dev"];
 
 /**
  * What calls share however many clients a program makes: kept connections by proxy, and what was learned about servers.
@@ -162,7 +160,7 @@ export const preloadDaemonCalls = preloadRpc;
 export function openDaemon(config: Config, access: SandboxAccess, pool: ConnectionPool): DaemonClients {
   const shared = {
     http: pool.httpClient(config),
-    baseUrl: daemonUrl(config, access),
+    baseUrl: daemonUrl(DAEMON_PORT, config, access),
     headers: {
       "user-agent": `agent-sandbox-js/${VERSION}`,
       "e2b-sandbox-id": access.sandboxId,
@@ -202,7 +200,7 @@ export function openDaemon(config: Config, access: SandboxAccess, pool: Connecti
 /** How a port of a sandbox is reached. What listens there belongs to the guest, so it gets no token of the platform. */
 function toPort(port: number, config: Config, access: SandboxAccess) {
   return {
-    baseUrl: config.sandboxUrl ?? `https://${toHost(port, access.sandboxId, access.domain ?? config.domain)}`,
+    baseUrl: portUrl(port, config, access),
     headers: {
       "user-agent": `agent-sandbox-js/${VERSION}`,
       "e2b-sandbox-id": access.sandboxId,
@@ -284,16 +282,4 @@ function openTerminals(
     ticketUrl: async (spec, options) => (await load(options.signal)).ticketUrl(spec, options),
   };
   return config.telemetry?.watchStreams(client, access) ?? client;
-}
-
-/** Where the daemon of a sandbox answers. */
-function daemonUrl(config: Config, access: SandboxAccess): string {
-  if (config.sandboxUrl !== undefined) return config.sandboxUrl;
-  const domain = access.domain ?? config.domain;
-  return SHARED_HOST_DOMAINS.includes(domain) ? `https://sandbox.${domain}` : `https://${toHost(DAEMON_PORT, access.sandboxId, domain)}`;
-}
-
-/** Host name of a port of a sandbox. */
-export function toHost(port: number, sandboxId: string, domain: string): string {
-  return `${port}-${sandboxId}.${domain}`;
 }

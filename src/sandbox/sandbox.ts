@@ -1,10 +1,11 @@
 import { InvalidArgumentError, TemplateError } from "../errors/error-classes.js";
 import { SandboxError } from "../errors/sandbox-error.js";
 import { isVersionAtLeast } from "../protocol/daemon-version.js";
+import { portUrl, toHost } from "../protocol/edge-url.js";
 import type { SandboxIsolation } from "../protocol/isolation-types.js";
 import type { SandboxInfo, SandboxQuery } from "../protocol/lifecycle-types.js";
 import type { NetworkLogEntry, NetworkUpdate, SandboxNetwork } from "../protocol/network-client.js";
-import { DAEMON_PORT, preloadDaemonCalls, toHost } from "../protocol/platform.js";
+import { DAEMON_PORT, preloadDaemonCalls } from "../protocol/platform.js";
 import type { CommandSet } from "../shared/command-definition.js";
 import { pickRequest } from "../shared/pick-request.js";
 import { assertText } from "../shared/text-check.js";
@@ -344,7 +345,7 @@ export class Sandbox extends SandboxStates {
 
   #fileUrl(operation: "read" | "write", path: string | undefined, options: FileUrlOptions): Promise<string> {
     const { access, platform } = this.#parts;
-    const baseUrl = platform.config.sandboxUrl ?? `https://${this.getHost(DAEMON_PORT)}`;
+    const baseUrl = portUrl(DAEMON_PORT, platform.config, access);
     return toFileUrl({ operation, path, baseUrl, accessToken: access.accessToken }, options);
   }
 }

@@ -46,6 +46,7 @@ describeOnPlatform("abx serve", () => {
     const second = await runAbx(["serve"], { env });
     expect(second.status).toBe(1);
     expect(second.stdout).toBe("");
+    expect(second.stderr).toMatch(new RegExp(`pid ${child.pid}\\b.*abx system stop`));
 
     child.kill("SIGTERM");
     expect(await exited).toEqual([0, null]);

@@ -2,8 +2,10 @@ import { execFile, execFileSync } from "node:child_process";
 import { chownSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parsePlatformFile } from "../../src/shared/platform-dirs.js";
+import { describeOnPlatform } from "../support/platform.js";
 import { ABX } from "../support/run-abx.js";
 
 const NOBODY = 65_534;
@@ -65,6 +67,18 @@ describe.skipIf(!canTry)("abx as a user without rights", () => {
       const platform = parsePlatformFile(readFileSync(join(home, "agent-sandbox/platform.json"), "utf8"));
       if (platform !== undefined) await stopped(platform.pid);
     }
+  });
+});
+
+describeOnPlatform("abx as a user without rights who has the address and the key of root's platform", (platform) => {
+  it.skipIf(!canTry)("creates, runs commands and kills", async () => {
+    const abx = async (...args: string[]) => {
+      const env = { PATH: process.env.PATH, HOME: "/", AGENT_SANDBOX_API_URL: platform.apiUrl, AGENT_SANDBOX_API_KEY: platform.apiKey };
+      return (await promisify(execFile)(process.execPath, [ABX, ...args], { uid: NOBODY, gid: NOBODY, env, cwd: "/" })).stdout.trim();
+    };
+    const id = await abx("create", "--quiet");
+    expect(await abx("exec", id, "--", "echo", "here")).toBe("here");
+    await abx("kill", id);
   });
 });
 

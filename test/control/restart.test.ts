@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { createServer } from "node:net";
+import { dirname } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { acquireInstanceLock } from "../../src/control/instance-lock.js";
 import { Store } from "../../src/control/store.js";
@@ -40,6 +42,15 @@ describe("one platform per directory", () => {
     acquireInstanceLock(control.paths.lockFile).release();
   });
 
+  it("the refusal names the process, its run directory and what stops it", async () => {
+    control = await startTestControl();
+    const { lockFile, databaseFile, runDir } = control.paths;
+    const byPid = new RegExp(`pid ${process.pid}\\b.*abx system stop`);
+    expect(() => acquireInstanceLock(lockFile)).toThrow(byPid);
+    expect(() => new Store(databaseFile)).toThrow(byPid);
+    expect(() => new Store(databaseFile)).toThrow(`AGENT_SANDBOX_RUN_DIR=${runDir}`);
+  });
+
   it("the lock of a killed process bars nobody", async () => {
     control = await startTestControl();
     const file = `${control.paths.lockFile}.other`;
@@ -50,6 +61,63 @@ describe("one platform per directory", () => {
     holder.kill("SIGKILL");
     await once(holder, "exit");
     acquireInstanceLock(file).release();
+  });
+});
+
+describe("the run directory of the sandboxes", () => {
+  it("is remembered: a platform with another one refuses to start and leaves them as they are", async () => {
+    control = await startTestControl();
+    const running = await control.create({ timeout: 600 });
+    const paused = await control.create({ timeout: 600 });
+    expect((await control.api("POST", `/sandboxes/${paused.sandboxID}/pause`)).status).toBe(204);
+    const ids = [running.sandboxID, paused.sandboxID].sort();
+    const { dataDir, runDir } = control.paths;
+    for (const attempt of [1, 2]) {
+      const refusal = await control.restart({}, "other").catch((error: unknown) => error);
+      expect(refusal, `attempt ${attempt}`).toBeInstanceOf(FailedPreconditionError);
+      for (const part of [dataDir, runDir, `${dirname(runDir)}/other`, "AGENT_SANDBOX_RUN_DIR", "AGENT_SANDBOX_DATA_DIR"]) {
+        expect((refusal as Error).message).toContain(part);
+      }
+    }
+    control = await control.restart();
+    expect(control.driver.ids().sort()).toEqual(ids);
+    expect((await control.edge(running, "/envs")).status).toBe(200);
+  });
+
+  it("can be another one once no sandbox is left", async () => {
+    control = await startTestControl();
+    const sandbox = await control.create();
+    expect((await control.api("DELETE", `/sandboxes/${sandbox.sandboxID}`)).status).toBe(204);
+    control = await control.restart({}, "other");
+    await control.create();
+    await expect(control.restart({}, "run")).rejects.toThrow(FailedPreconditionError);
+  });
+
+  it("may be reached by another path", async () => {
+    control = await startTestControl();
+    const sandbox = await control.create({ timeout: 600 });
+    symlinkSync(control.paths.runDir, `${dirname(control.paths.runDir)}/link`);
+    control = await control.restart({}, "link");
+    expect((await control.edge(sandbox, "/envs")).status).toBe(200);
+  });
+});
+
+describe("the port", () => {
+  it("is that of the platform before, unless one is asked for or somebody else has it", async () => {
+    control = await startTestControl();
+    const { port } = control.platform.info;
+    control = await control.restart({ port: undefined });
+    expect(control.platform.info.port).toBe(port);
+    await control.platform.close();
+    const other = createServer().listen(port, "127.0.0.1");
+    await once(other, "listening");
+    try {
+      control = await control.restart({ port: undefined });
+      expect(control.platform.info.port).not.toBe(port);
+      await expect(control.restart({ port })).rejects.toThrow(/--port/);
+    } finally {
+      other.close();
+    }
   });
 });
 

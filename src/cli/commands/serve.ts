@@ -4,7 +4,7 @@ import { EXIT, type ExitCode } from "../exit-code.js";
 import { writeJson, writeOut } from "../output.js";
 
 export interface ServeCommandOptions {
-  readonly port: number;
+  readonly port?: number;
   readonly host: string;
   readonly onDemand?: boolean;
   readonly runtime?: string;

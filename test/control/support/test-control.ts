@@ -42,7 +42,7 @@ export interface TestControl {
   /** `fetch` through the edge by headers. */
   edge(sandbox: { sandboxID: string; envdAccessToken?: string }, path: string, init?: RequestInit & { port?: number }): Promise<Response>;
   /** Stop it, leave sandboxes alone and start the next one on the same directories. */
-  restart(settings?: Partial<PlatformSettings>): Promise<TestControl>;
+  restart(settings?: Partial<PlatformSettings>, runDirName?: string): Promise<TestControl>;
   /** Stop it and destroy everything. */
   stop(): Promise<void>;
 }
@@ -58,6 +58,7 @@ export interface CreatedSandbox {
 interface Place {
   readonly root: string;
   readonly children: Map<string, ChildProcess>;
+  readonly runDirName?: string;
 }
 
 /** Start a platform in a directory of its own. */
@@ -68,8 +69,8 @@ export async function startTestControl(settings: Partial<PlatformSettings> = {},
 }
 
 async function openAt(place: Place, settings: Partial<PlatformSettings>, givenDriver?: ProcessDriver): Promise<TestControl> {
-  const { root, children } = place;
-  const paths = resolvePaths({ env: { AGENT_SANDBOX_DATA_DIR: join(root, "data"), AGENT_SANDBOX_RUN_DIR: join(root, "run") } });
+  const { root, children, runDirName = "run" } = place;
+  const paths = resolvePaths({ env: { AGENT_SANDBOX_DATA_DIR: join(root, "data"), AGENT_SANDBOX_RUN_DIR: join(root, runDirName) } });
   const driver = givenDriver ?? new ProcessDriver(join(root, "daemons"), children);
   const templateStore = createTemplateStore(paths.templatesDir);
   const log: string[] = [];
@@ -121,9 +122,9 @@ async function openAt(place: Place, settings: Partial<PlatformSettings>, givenDr
       if (sandbox.envdAccessToken !== undefined) headers.set("X-Access-Token", sandbox.envdAccessToken);
       return fetch(url + path, { redirect: "manual", ...init, headers });
     },
-    async restart(next = {}) {
+    async restart(next = {}, runDirName = "run") {
       await platform.close();
-      return openAt(place, next);
+      return openAt({ ...place, runDirName }, next);
     },
     async stop() {
       await platform.close();

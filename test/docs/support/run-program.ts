@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { transform } from "esbuild";
+import { machineTemplatesDir } from "../../support/test-platform.js";
 
 const TIMEOUT_MS = 100_000;
 
@@ -16,9 +17,20 @@ export interface Run {
 /** Run a program in a directory of its own, with nothing but these variables; what it started with it is ended after 100 s. */
 export async function runProgram(command: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Run> {
   const cwd = await mkdtemp(path.join(tmpdir(), "docs-run-"));
-  // Directories of its own: the platform, files and settings of this user are not its business.
-  const own = { HOME: cwd, AGENT_SANDBOX_RUN_DIR: path.join(cwd, ".run"), XDG_CONFIG_HOME: path.join(cwd, ".config"), LANG: "C.UTF-8" };
+  const dataDir = path.join(cwd, ".data");
+  // Directories of its own: the platform, files and settings of this user are not its business; only templates are the machine's.
+  const own = {
+    HOME: cwd,
+    AGENT_SANDBOX_DATA_DIR: dataDir,
+    AGENT_SANDBOX_RUN_DIR: path.join(cwd, ".run"),
+    XDG_CONFIG_HOME: path.join(cwd, ".config"),
+    LANG: "C.UTF-8",
+  };
   try {
+    // 0711: the kernel enters these directories with the ids of the sandbox.
+    await chmod(cwd, 0o711);
+    await mkdir(dataDir, { mode: 0o711 });
+    await symlink(machineTemplatesDir(), path.join(dataDir, "templates"));
     const child = spawn(command, args, {
       cwd,
       env: { PATH: process.env.PATH, ...own, ...env },
