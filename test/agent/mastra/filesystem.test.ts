@@ -122,7 +122,7 @@ describeOnPlatform("the file system of a Mastra sandbox", ({ apiUrl, sandboxUrl,
   it("searches with the expressions of JavaScript", async () => {
     await files.writeFile("grep/a.ts", "const ünï = 1;\nexport function go(n: number) {}\n// Function\nfunction  two() {}\n");
     await run("cd grep && { echo needle-1; head -c 17825792 /dev/zero | tr '\\0' '\\n'; echo needle-2; } > large.txt");
-    const large = await files.grep({ pattern: "needle-\\d", path: "grep", caseSensitive: true });
+    const large = await files.grep({ pattern: "needle-\\d", path: "grep", caseSensitive: true, includeHidden: false });
     // What lies behind 16 MiB stays out of the memory of this program.
     expect(large.map(({ path, matches }) => [path, matches.map(({ text }) => text)])).toEqual([["large.txt", ["needle-1"]]]);
     await files.writeFile("grep/sub/b.md", "a function(x)\n");
