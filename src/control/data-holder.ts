@@ -40,8 +40,9 @@ export function claimDataDir(paths: Pick<PlatformPaths, "dataDir" | "runDir" | "
   if (before !== undefined && before.runDir !== runDir) assertEmpty(paths, before.runDir, records);
   const write = (port: number | undefined) =>
     writePrivateFile(join(paths.dataDir, FILE_NAME), `${JSON.stringify({ pid: process.pid, runDir, port } satisfies DataHolder)}\n`);
-  write(before?.port);
-  return { port: before?.port, rememberPort: write };
+  if (before?.runDir === runDir) ignoreFailure(() => write(before.port));
+  else write(before?.port);
+  return { port: before?.port, rememberPort: (port) => ignoreFailure(() => write(port)) };
 }
 
 /** What the last platform of a data directory wrote about itself, alive or not; `undefined` when none did. */
@@ -90,6 +91,15 @@ function assertEmpty(
     `the data directory ${dataDir} has ${ids.size} ${ids.size === 1 ? "sandbox" : "sandboxes"} of the run directory ${before}, and this platform would use ${runDir}; ` +
       `set AGENT_SANDBOX_RUN_DIR to ${before}, or AGENT_SANDBOX_DATA_DIR to another directory`,
   );
+}
+
+/** A full disk must not keep the platform down, with which sandboxes are killed that fill it; a pid and a port can be missed. */
+function ignoreFailure(write: () => void): void {
+  try {
+    write();
+  } catch {
+    // The run directory, for which the file is there, is in the older one.
+  }
 }
 
 function isPort(value: unknown): value is number {

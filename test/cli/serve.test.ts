@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -8,6 +8,7 @@ import { isProcessAlive } from "../../src/shared/process-lock-node.js";
 import { findLeftovers } from "../support/leftovers.js";
 import { describeOnPlatform } from "../support/platform.js";
 import { ABX, runAbx } from "../support/run-abx.js";
+import { machineTemplatesDir } from "../support/test-platform.js";
 
 describeOnPlatform("abx serve", () => {
   let rootDir = "";
@@ -88,7 +89,10 @@ describeOnPlatform("abx serve", () => {
   });
 
   it("tells what this machine can isolate", async () => {
-    const run = await runAbx(["doctor", "--json"], { env: { ...env, AGENT_SANDBOX_DATA_DIR: "/var/lib/agent-sandbox" } });
+    const dataDir = path.join(rootDir, "data");
+    await mkdir(dataDir, { mode: 0o711 });
+    await symlink(machineTemplatesDir(), path.join(dataDir, "templates"));
+    const run = await runAbx(["doctor", "--json"], { env });
     const report = JSON.parse(run.stdout) as { readonly isReady: boolean; readonly isolation: { readonly hostUidOfRoot: number } };
     expect(report.isReady).toBe(true);
     expect(report.isolation.hostUidOfRoot).toBeGreaterThanOrEqual(100_000);

@@ -143,6 +143,9 @@ describeOnPlatform("abx system, of what runs", (platform) => {
       const refused = await system(["prune"]);
       expect(refused).toMatchObject({ status: 1, stdout: "" });
       expect(refused.stderr).toMatch(/platform of this machine runs/);
+      const elsewhere = await system(["prune"], { AGENT_SANDBOX_RUN_DIR: path.join(rootDir, "other") });
+      expect(elsewhere).toMatchObject({ status: 1, stdout: "" });
+      expect(elsewhere.stderr).toContain(`pid ${child.pid}, run directory ${env.AGENT_SANDBOX_RUN_DIR}`);
     } finally {
       const exited = once(child, "exit");
       child.kill("SIGTERM");

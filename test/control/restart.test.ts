@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -91,6 +91,16 @@ describe("the run directory of the sandboxes", () => {
     control = await control.restart({}, "other");
     await control.create();
     await expect(control.restart({}, "run")).rejects.toThrow(FailedPreconditionError);
+  });
+
+  it("bars no start where nothing more can be written down", async () => {
+    control = await startTestControl();
+    const sandbox = await control.create({ timeout: 600 });
+    // In the way of the file that is written first.
+    mkdirSync(`${control.paths.dataDir}/holder.json.${process.pid}.new`);
+    control = await control.restart({ port: undefined });
+    expect((await control.edge(sandbox, "/envs")).status).toBe(200);
+    await expect(control.restart({}, "other")).rejects.toThrow(FailedPreconditionError);
   });
 
   it("may be reached by another path", async () => {

@@ -14,6 +14,7 @@ describe("finding the local platform", () => {
 
   beforeEach(async () => {
     runDir = await mkdtemp(path.join(tmpdir(), "abx-run-"));
+    vi.stubEnv("AGENT_SANDBOX_DATA_DIR", path.join(runDir, "data"));
     vi.stubEnv("AGENT_SANDBOX_RUN_DIR", runDir);
     server = createServer((_request, response) => response.writeHead(204).end());
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { AlreadyExistsError, FailedPreconditionError } from "../../errors/error-classes.js";
+import { findDataHolder } from "../data-holder.js";
 import { acquireInstanceLock } from "../instance-lock.js";
 import { findUsedLayers } from "../layer-users.js";
 import { type PlatformPaths, resolvePaths } from "../paths.js";
@@ -58,16 +59,23 @@ export async function prunePlatform({
   }
 }
 
-function lockPlatform({ lockFile }: PlatformPaths) {
+function lockPlatform({ lockFile, databaseFile }: PlatformPaths) {
+  // One with another run directory may have the data.
+  const holder = findDataHolder(databaseFile);
+  if (holder !== undefined) throw isRunning(`pid ${holder.pid}, run directory ${holder.runDir}`);
   try {
     return acquireInstanceLock(lockFile);
   } catch (cause) {
     if (!(cause instanceof AlreadyExistsError)) throw cause;
-    throw new FailedPreconditionError(
-      "the platform of this machine runs, and a build may need what would be removed: end the process that `abx system info` names, or let it end by itself when there was nothing to do for a while",
-      { cause },
-    );
+    throw isRunning(lockFile, cause);
   }
+}
+
+function isRunning(which: string, cause?: AlreadyExistsError) {
+  return new FailedPreconditionError(
+    `the platform of this machine runs (${which}), and a build may need what would be removed: end it with \`abx system stop\`, or let it end by itself when there was nothing to do for a while`,
+    { cause },
+  );
 }
 
 interface Found {
