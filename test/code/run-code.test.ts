@@ -128,6 +128,21 @@ describeCode(
       await expect(suite.sandbox.runCode("1", { language: "mine", envs: { A: "1" } })).rejects.toThrow(/takes no variables/);
     });
 
+    it("a kernel that ends before it answers is started again, and one that always does is named", async () => {
+      const write = (name: string, script: string) =>
+        suite.sandbox.files.write(
+          `/home/user/.local/share/jupyter/kernels/${name}/kernel.json`,
+          JSON.stringify({ display_name: name, language: name, argv: ["sh", "-c", script, "sh", "{connection_file}"] }),
+        );
+      await write("stumbling", 'mkdir /tmp/stumbled 2>/dev/null && exit 1; exec python3 -m ipykernel_launcher -f "$1"');
+      expect((await suite.sandbox.runCode("21 * 2", { language: "stumbling" })).text).toBe("42");
+      await write("falling", "echo . >> /tmp/fallen; exit 7");
+      await expect(suite.sandbox.runCode("1", { language: "falling" })).rejects.toThrow(
+        "the kernel 'falling' did not start: it ended with status 7",
+      );
+      expect(await suite.sandbox.files.read("/tmp/fallen")).toBe(".\n.\n.\n");
+    });
+
     it("the service refuses what it does not understand, as text or with the status of a malformed body", async () => {
       const { sandboxUrl } = suite.platform;
       const headers = { "e2b-sandbox-id": suite.sandbox.sandboxId, "e2b-sandbox-port": "49999" };

@@ -17,12 +17,18 @@ ASK_AGAIN_S = 0.05
 # Messages that ZeroMQ keeps for a reader that is slow; then the kernel waits, or drops them when it is none of ours.
 QUEUED_MESSAGES = 16
 DEATH_POLL_S = 0.05
+# Ports are chosen before the kernel binds them, and anything that connects meanwhile may get one of them.
+START_ATTEMPTS = 3
 
 
 class StartFailure(Exception):
     def __init__(self, message, is_unknown=False):
         super().__init__(message)
         self.is_unknown = is_unknown
+
+
+class EarlyEnd(StartFailure):
+    """It ended before it answered."""
 
 
 class Run:
@@ -53,6 +59,25 @@ class BridgeKernel:
     async def start(self, name, cwd, envs):
         """Resolves to the pid once the kernel answers."""
         self._name = name
+        for attempt in range(1, START_ATTEMPTS + 1):
+            try:
+                await self._try_start(cwd, envs)
+                break
+            except (asyncio.TimeoutError, StartFailure) as error:
+                if isinstance(error, EarlyEnd) and attempt < START_ATTEMPTS and not self._is_stopped:
+                    await self._release()
+                    continue
+                await self.stop()
+                if self._client is None:
+                    raise
+                what = str(error) or f"it did not answer within {READY_TIMEOUT_S} s"
+                raise StartFailure(f"the kernel '{name}' did not start: {what}") from None
+        self._tasks = [asyncio.ensure_future(work) for work in (self._read_output(), self._read_replies(), self._watch())]
+        return self._manager.provisioner.pid
+
+    async def _try_start(self, cwd, envs):
+        name = self._name
+        self._client = None
         self._manager = AsyncKernelManager(kernel_name=spec_name(name), kernel_spec_manager=self._specs)
         self._manager.context.setsockopt(zmq.RCVHWM, QUEUED_MESSAGES)
         try:
@@ -64,14 +89,7 @@ class BridgeKernel:
             raise StartFailure(f"the kernel '{name}' cannot be started: {error}") from None
         self._client = self._manager.client()
         self._client.start_channels(stdin=False, hb=False)
-        try:
-            await asyncio.wait_for(self._until_ready(), READY_TIMEOUT_S)
-        except (asyncio.TimeoutError, StartFailure) as error:
-            await self.stop()
-            what = str(error) or f"it did not answer within {READY_TIMEOUT_S} s"
-            raise StartFailure(f"the kernel '{name}' did not start: {what}") from None
-        self._tasks = [asyncio.ensure_future(work) for work in (self._read_output(), self._read_replies(), self._watch())]
-        return self._manager.provisioner.pid
+        await asyncio.wait_for(self._until_ready(), READY_TIMEOUT_S)
 
     async def _until_ready(self):
         """Ready is who replied, and whose messages for all arrive: a subscription takes effect some time after the connection."""
@@ -94,7 +112,7 @@ class BridgeKernel:
                     await asyncio.wait([receiving], timeout=DEATH_POLL_S)
                     if not receiving.done() and self._exit_status() is not None:
                         receiving.cancel()
-                        raise StartFailure(describe_exit(self._exit_status()))
+                        raise EarlyEnd(describe_exit(self._exit_status()))
                 if receiving.result()["parent_header"].get("msg_id") in asked:
                     return
 
@@ -196,6 +214,9 @@ class BridgeKernel:
         for task in self._tasks:
             if task is not current:
                 task.cancel()
+        await self._release()
+
+    async def _release(self):
         if self._client is not None:
             self._client.stop_channels()
         try:
