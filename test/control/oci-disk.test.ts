@@ -25,7 +25,7 @@ describe("a platform that limits disks", () => {
     });
 
   onPlatform("a full disk is a typed error and the sandbox goes on", async () => {
-    const sandbox = await Sandbox.create("base", { ...connection, timeoutMs: 60_000 });
+    const sandbox = await Sandbox.create("base", { ...connection, timeoutMs: 300_000 });
     try {
       expect((await sandbox.getIsolation()).limits.diskMB).toBe(DISK_MB);
       const tooMuch = new Uint8Array((DISK_MB + 8) * 1024 * 1024);
