@@ -1,6 +1,6 @@
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import type { CommandEnd } from "../run-to-end.js";
-import { isCutShort, streamOutput } from "./stream-output.js";
+import { isCutShort, type SearchCall, streamOutput } from "./stream-output.js";
 
 /** A file or directory that was found. */
 export interface FoundFile {
@@ -11,7 +11,7 @@ export interface FoundFile {
   readonly modifiedAt: Date;
 }
 
-export interface FileQuery {
+export interface FileQuery extends SearchCall {
   /** Where to search, absolute. */
   readonly roots: readonly string[];
   /** Levels below the roots. */
@@ -19,10 +19,6 @@ export interface FileQuery {
   readonly maxDepth: number | undefined;
   readonly isWanted: (path: string) => boolean;
   readonly maxFiles: number;
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal | undefined;
-  /** User inside the sandbox. @defaultValue the template's user */
-  readonly user?: string | undefined;
 }
 
 export interface FileSearch {

@@ -1,6 +1,6 @@
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import type { CommandEnd } from "../run-to-end.js";
-import { isCutShort, streamOutput } from "./stream-output.js";
+import { isCutShort, type SearchCall, streamOutput } from "./stream-output.js";
 
 /** A line that matches. */
 export interface TextMatch {
@@ -11,7 +11,7 @@ export interface TextMatch {
   readonly text: string;
 }
 
-export interface TextQuery {
+export interface TextQuery extends SearchCall {
   readonly pattern: string;
   /** The pattern is a text that must be found as it is, and no extended regular expression. */
   readonly isLiteral?: boolean | undefined;
@@ -25,10 +25,6 @@ export interface TextQuery {
   /** Decides about each match. @defaultValue all are wanted */
   readonly isWanted?: ((match: TextMatch) => boolean) | undefined;
   readonly maxMatches: number;
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal | undefined;
-  /** User inside the sandbox. @defaultValue the template's user */
-  readonly user?: string | undefined;
 }
 
 export interface TextSearch {

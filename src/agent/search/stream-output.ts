@@ -2,6 +2,14 @@ import type { Sandbox } from "../../sandbox/sandbox.js";
 import { quoteShellCommand } from "../../shared/shell-quote.js";
 import { type CommandEnd, runToEnd } from "../run-to-end.js";
 
+/** How a search is called. */
+export interface SearchCall {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+  /** User inside the sandbox. @defaultValue the template's user */
+  readonly user?: string | undefined;
+}
+
 /** What is kept of both streams, of which only errors are of interest. */
 const MAX_KEPT_BYTES = 8 * 1024;
 /** Characters after which it is enough in any case. */
